@@ -1,0 +1,60 @@
+# What each target does: make help. Docker is all that run, image and stop need; BASE=local and the other targets need Go.
+
+IMAGE   ?= garm-entrypoint:local
+NAME    ?= garm
+PUBLISH ?= 127.0.0.1:9997
+
+# Where the base images come from: public, or local stand-ins where no image can be pulled.
+BASE ?= public
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+REVISION := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
+SOURCE   := $(shell git remote get-url origin 2>/dev/null | grep '^https://' || true)
+LDFLAGS   = -s -w -X main.version=$(VERSION)
+
+ifeq ($(filter $(BASE),public local),)
+$(error BASE is "$(BASE)": it must be public or local)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help run run-local stop image build test test-short lint clean
+
+help: ## shows this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  BASE=local      base images are made here, where none can be pulled (no web UI there)"
+	@echo "  IMAGE=$(IMAGE)  NAME=$(NAME)  PUBLISH=$(PUBLISH)"
+
+run: image ## builds the image and runs a container until garm is ready to log in
+	@IMAGE=$(IMAGE) NAME=$(NAME) PUBLISH=$(PUBLISH) BASE=$(BASE) hack/run.sh
+
+run-local: build ## the same without Docker, in a temporary directory, until Ctrl-C
+	@hack/run-local.sh bin/garm-entrypoint
+
+stop: ## stops and removes the container of make run; its volume stays
+	@NAME=$(NAME) hack/stop.sh
+
+image: ## builds the image
+	@IMAGE=$(IMAGE) BASE=$(BASE) VERSION=$(VERSION) REVISION=$(REVISION) SOURCE_URL=$(SOURCE) hack/image.sh
+
+build: ## builds bin/garm-entrypoint, static
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/garm-entrypoint ./entrypoint
+
+# garm's sqlite and the race detector need a C compiler. The first run builds garm and the stand-in images: minutes.
+test: ## runs all tests; the image's need Docker
+	@docker info >/dev/null 2>&1 || echo "no Docker Engine answers: the tests of the image are SKIPPED (with CI=true they fail)"
+	go test -race -timeout 30m ./...
+
+test-short: ## runs the tests that need neither Docker nor a garm server
+	go test -race -short ./...
+
+lint: ## gofmt, go vet, staticcheck, and shellcheck where it is installed
+	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	@if command -v shellcheck >/dev/null; then shellcheck -x $$(git ls-files '*.sh') .ci/run; else echo "shellcheck is not installed: skipped"; fi
+
+clean: ## removes what was built, the stand-in images and the builder's leftovers too; never a volume
+	rm -rf bin dist .build
+	@docker image ls --format '{{.Repository}}:{{.Tag}}' --filter 'reference=garm-entrypoint-standin-*' 2>/dev/null | xargs -r docker image rm -f >/dev/null
+	@docker image prune -f --filter label=garm-entrypoint.stage=build >/dev/null 2>&1 || true

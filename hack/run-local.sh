@@ -1,0 +1,49 @@
+#!/bin/sh
+# Runs garm without Docker, in a temporary directory that is removed at the end. Ctrl-C ends it.
+# usage: hack/run-local.sh path/of/garm-entrypoint
+set -eu
+cd "$(dirname "$0")/.."
+entrypoint=$PWD/${1:?usage: hack/run-local.sh path/of/garm-entrypoint}
+
+module=github.com/cloudbase/garm
+version=$(go list -m -f '{{.Version}}' "$module")
+dir=$(mktemp -d)
+pid=
+trap 'rm -rf "$dir"' EXIT
+# A child in the background ignores Ctrl-C: it is told by SIGTERM, which comes through either way.
+trap '[ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true' INT TERM HUP
+
+echo "building garm $version (the first time takes a minute or two; no web UI: its assets are not in the Go module)"
+go build -ldflags "-X $module/util/appdefaults.Version=$version" -o "$dir/bin/" "$module/cmd/garm" "$module/cmd/garm-cli"
+
+# HOME: garm-cli's profile goes there, and not over the user's own.
+PATH=$dir/bin:$PATH HOME=$dir GARM_CONFIG=$dir/config.toml "$entrypoint" run &
+pid=$!
+
+until GARM_CONFIG=$dir/config.toml "$entrypoint" healthcheck >/dev/null 2>&1; do
+	kill -0 "$pid" 2>/dev/null || break
+	sleep 0.2
+done
+
+if kill -0 "$pid" 2>/dev/null; then
+	password="cat $dir/admin-password"
+	[ -z "${GARM_PASSWORD:-}${GARM_PASSWORD_FILE:-}" ] || password="the one given in GARM_PASSWORD or GARM_PASSWORD_FILE"
+	cat <<-EOT
+
+		garm is ready.
+		  URL       http://127.0.0.1:9997
+		  user      ${GARM_USERNAME:-admin}
+		  password  $password
+		  garm-cli  HOME=$dir $dir/bin/garm-cli
+		  stop      Ctrl-C (everything in $dir is deleted)
+
+	EOT
+fi
+
+# A signal ends wait early: it is over only when the child is gone.
+while
+	status=0
+	wait "$pid" || status=$?
+	kill -0 "$pid" 2>/dev/null
+do :; done
+exit "$status"
