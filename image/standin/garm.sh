@@ -12,7 +12,7 @@ module=github.com/cloudbase/garm
 version=$(go list -m -f '{{.Version}}' "$module")
 busybox=$(busybox_static)
 image=garm-entrypoint-standin-garm:$version-$(go version |
-	key go.mod go.sum image/standin/garm.sh image/standin/lib.sh image/standin/Dockerfile.garm "$busybox")
+	key go.mod go.sum image/standin/garm.sh image/standin/lib.sh image/standin/garm.Dockerfile "$busybox")
 
 if ! have_image "$image"; then
 	echo "making $image from garm $version (a minute or two; no web UI: its assets are not in the Go module)" >&2
@@ -25,6 +25,6 @@ if ! have_image "$image"; then
 		-ldflags "-s -w -linkmode external -extldflags '-static' -X $module/util/appdefaults.Version=$version" \
 		-o "$work/root/bin/" "$module/cmd/garm" "$module/cmd/garm-cli"
 
-	quietly docker build -t "$image" -f image/standin/Dockerfile.garm "$work/root"
+	quietly docker build -t "$image" -f image/standin/garm.Dockerfile "$work/root"
 fi
 echo "$image"

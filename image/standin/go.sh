@@ -11,8 +11,8 @@ need go "the stand-in for the Go image is the host's toolchain"
 list_modules() {
 	for arch in amd64 arm64; do
 		CGO_ENABLED=0 GOOS=linux GOARCH=$arch \
-			go list -deps -f '{{with .Module}}{{.Path}} {{.Version}}{{end}}' ./entrypoint "$@"
-	done | sort -u
+			go list -deps -f '{{with .Module}}{{.Path}} {{.Version}}{{end}}' ./entrypoint "$@" || return
+	done
 }
 
 # Dockerfile builds these first.
@@ -22,7 +22,7 @@ busybox=$(busybox_static)
 # shellcheck disable=SC2086 # a list of words
 modules=$(list_modules $warm)
 image=garm-entrypoint-standin-go:$({ go version; echo "$modules"; } |
-	key go.mod go.sum image/standin/go.sh image/standin/lib.sh image/standin/Dockerfile.go "$busybox")
+	key go.mod go.sum image/standin/go.sh image/standin/lib.sh image/standin/go.Dockerfile "$busybox")
 
 if ! have_image "$image"; then
 	echo "making $image from the Go toolchain in $(go env GOROOT)" >&2
@@ -40,6 +40,6 @@ if ! have_image "$image"; then
 	tar -C "$(go env GOROOT)" -cf - --exclude='testdata' --exclude='*_test.go' --exclude='src/cmd' \
 		VERSION go.env bin/go pkg/include pkg/tool src | tar -C "$work/root/usr/local/go" -xf -
 
-	quietly docker build -t "$image" -f image/standin/Dockerfile.go "$work/root"
+	quietly docker build -t "$image" -f image/standin/go.Dockerfile "$work/root"
 fi
 echo "$image"

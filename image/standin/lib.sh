@@ -39,7 +39,7 @@ have_image() {
 
 # quietly runs a command and shows what it printed only when it fails.
 quietly() {
-	"$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; die "cannot make $image: see above"; }
+	"$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; die "failed, see above: $1"; }
 }
 
 # work_dir makes the directory that is removed again when the script ends, and prints nothing: it is left in $work.

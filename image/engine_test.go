@@ -1,0 +1,219 @@
+package image_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What the tests run is built once, under names of this run's own, and removed at the end. The stand-in base images stay: they are keyed by
+// what they are made of, and take minutes to make.
+var (
+	imageName  = "garm-entrypoint-test:" + rand.Text()
+	binaryName = imageName + "-binary"
+
+	buildImage  = sync.OnceValue(func() error { return build(imageName, "") })
+	buildBinary = sync.OnceValue(func() error { return build(binaryName, "binary") })
+)
+
+const (
+	// bootTimeout bounds one start of a container until garm is ready: two starts of garm on a slow storage driver.
+	bootTimeout = 2 * time.Minute
+
+	buildTimeout = 25 * time.Minute
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, name := range []string{imageName, binaryName} {
+		if docker("image", "inspect", name).code == 0 {
+			docker("image", "rm", "--force", name)
+		}
+	}
+	os.Exit(code)
+}
+
+// needEngine skips the test where no Docker Engine answers, and fails it in CI, which must have one.
+func needEngine(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs Docker")
+	}
+	if result := docker("version", "--format", "{{.Server.Version}}"); result.code != 0 {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("no Docker Engine answers: %s", result.stderr)
+		}
+		t.Skipf("no Docker Engine answers: %s", result.stderr)
+	}
+}
+
+// needImage makes sure that the engine has the image of this tree, and returns its name.
+func needImage(t *testing.T) string {
+	t.Helper()
+	needEngine(t)
+	if err := buildImage(); err != nil {
+		t.Fatal(err)
+	}
+	return imageName
+}
+
+// build builds the Dockerfile's target on the stand-in base images. The image is version "test".
+func build(name, target string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "../hack/image.sh")
+	cmd.Env = append(os.Environ(), "BASE=local", "IMAGE="+name, "TARGET="+target, "VERSION=test")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build the image: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// result is what a command printed and the code it ended with.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+// docker runs the docker command line. A command that cannot be run at all has code -1.
+func docker(args ...string) result {
+	return run(exec.Command("docker", args...))
+}
+
+func run(cmd *exec.Cmd) result {
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	code := 0
+	if err := cmd.Run(); err != nil {
+		code = cmd.ProcessState.ExitCode()
+		if cmd.ProcessState == nil {
+			stderr.WriteString(err.Error())
+		}
+	}
+	return result{stdout: stdout.String(), stderr: stderr.String(), code: code}
+}
+
+// mustDocker is docker for commands that must succeed. It returns the standard output without its last line end.
+func mustDocker(t *testing.T, args ...string) string {
+	t.Helper()
+	got := docker(args...)
+	if got.code != 0 {
+		t.Fatalf("docker %s: exit code %d: %s%s", strings.Join(args, " "), got.code, got.stdout, got.stderr)
+	}
+	return strings.TrimSuffix(got.stdout, "\n")
+}
+
+// newName returns a name that no other test or run has.
+func newName() string {
+	return "garm-entrypoint-test-" + strings.ToLower(rand.Text())
+}
+
+// newVolume makes a fresh named volume.
+func newVolume(t *testing.T) string {
+	t.Helper()
+	name := newName()
+	mustDocker(t, "volume", "create", name)
+	t.Cleanup(func() {
+		if got := docker("volume", "rm", name); got.code != 0 {
+			t.Errorf("cannot remove the volume: %s", got.stderr)
+		}
+	})
+	return name
+}
+
+// container is a running container of the image.
+type container struct {
+	t    *testing.T
+	name string
+}
+
+// start runs the image in the background, with these flags for docker run. When the test fails, its log is shown.
+func start(t *testing.T, flags ...string) container {
+	t.Helper()
+	image := needImage(t)
+	c := container{t: t, name: newName()}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", c.name, c.logs())
+		}
+		docker("container", "rm", "--force", c.name)
+	})
+	args := append([]string{"run", "--detach", "--name", c.name}, flags...)
+	mustDocker(t, append(args, image)...)
+	return c
+}
+
+// startReady starts a container and waits until it is ready.
+func startReady(t *testing.T, flags ...string) container {
+	t.Helper()
+	c := start(t, flags...)
+	c.waitReady()
+	return c
+}
+
+// remove removes the container, so that its volume can go to another one.
+func (c container) remove() {
+	c.t.Helper()
+	mustDocker(c.t, "container", "rm", "--force", c.name)
+}
+
+// exec runs a command in the container.
+func (c container) exec(args ...string) result {
+	return docker(append([]string{"exec", c.name}, args...)...)
+}
+
+// mustExec is exec for commands that must succeed.
+func (c container) mustExec(args ...string) string {
+	c.t.Helper()
+	return mustDocker(c.t, append([]string{"exec", c.name}, args...)...)
+}
+
+// inspect returns a field of the container by its template.
+func (c container) inspect(template string) string {
+	c.t.Helper()
+	return mustDocker(c.t, "container", "inspect", "--format", template, c.name)
+}
+
+// logs returns both streams of the container's log.
+func (c container) logs() string {
+	got := docker("logs", c.name)
+	return got.stdout + got.stderr
+}
+
+// waitReady asks the health check until garm is ready.
+func (c container) waitReady() {
+	c.t.Helper()
+	eventually(c.t, bootTimeout, func() error {
+		got := c.exec("/usr/local/bin/garm-entrypoint", "healthcheck")
+		if got.code == 0 {
+			return nil
+		}
+		if status := c.inspect("{{.State.Status}}"); status != "running" {
+			c.t.Fatalf("the container is %s, exit code %s, instead of ready", status, c.inspect("{{.State.ExitCode}}"))
+		}
+		return fmt.Errorf("not ready: %s%s", got.stdout, got.stderr)
+	})
+}
+
+// eventually polls until the condition holds, and fails the test with its last reason when it does not in time.
+func eventually(t *testing.T, timeout time.Duration, condition func() error) {
+	t.Helper()
+	deadline := time.Now().Add(timeout)
+	for {
+		err := condition()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %s: %v", timeout, err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
