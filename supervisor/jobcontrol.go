@@ -1,0 +1,120 @@
+package supervisor
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Job control. A shell above us sees one process: us. So when the child stops, we stop as well, and when the shell continues us (fg,
+// bg), we continue the child. As PID 1, or with nobody above who could continue us, the child just stays stopped until somebody
+// sends us SIGCONT.
+
+// hangupDelay is how long after a SIGHUP we look for the terminal again: the exit of a session leader sends SIGHUP first and takes the
+// terminal away a moment later (disassociate_ctty in the kernel's drivers/tty/tty_jobctrl.c).
+const hangupDelay = 250 * time.Millisecond
+
+func isJobControlStop(sig syscall.Signal) bool {
+	return sig == syscall.SIGTSTP || sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
+}
+
+// forwardJobControlStop stops the child as the signal asks.
+func (l *loop) forwardJobControlStop(c *Child, sig syscall.Signal) {
+	l.reap()
+	if l.child != c {
+		return
+	}
+	c.suspendUs = true
+	if c.stopped {
+		c.stopReport = sig // there will be no second report
+		return
+	}
+	c.stopInFlight = true
+	if c.cmd.Terminal {
+		l.kill(c, sig)
+		return
+	}
+	// A session without a terminal is an orphaned process group, in which the kernel discards these signals (signal(7)).
+	l.kill(c, syscall.SIGSTOP)
+}
+
+// forwardContinue continues the child, and in the terminal its whole group, as a shell does. The terminal is handed over if it is
+// ours: after fg, not after bg.
+func (l *loop) forwardContinue(c *Child) {
+	l.reap()
+	if l.child != c {
+		return
+	}
+	stopped := c.stopped
+	c.stopReport, c.stopInFlight, c.contOwed, c.suspendUs = 0, false, false, false
+	if !c.cmd.Terminal {
+		l.kill(c, syscall.SIGCONT)
+		return
+	}
+	l.tty.give(c.pid)
+	if stopped && syscall.Kill(-c.pid, syscall.SIGCONT) == nil {
+		return
+	}
+	l.kill(c, syscall.SIGCONT)
+}
+
+// suspend acts on a stop that the child has reported.
+func (l *loop) suspend(c *Child) {
+	sig, forwarded := c.stopReport, c.suspendUs
+	c.stopReport, c.stopInFlight, c.suspendUs = 0, false, false
+	switch {
+	case c.contOwed:
+		c.contOwed = false
+		l.kill(c, syscall.SIGCONT)
+		return
+	case !c.cmd.Terminal && !forwarded:
+		return // somebody stopped the server itself: that is not about us
+	case l.init || !resumable():
+		l.log.warn("the child is stopped, and no shell above can continue it: send SIGCONT", "pid", c.pid, "signal", signalName(sig))
+		return
+	}
+	wasForeground := l.tty.given
+	l.tty.takeBack()
+	l.suspendedAt = time.Now()
+	if wasForeground && !forwarded && isJobControlStop(sig) {
+		// The terminal stopped the child's group only. Under a shell it would have stopped the rest of our job as well.
+		l.trap.IgnoreWhile([]syscall.Signal{sig}, func() { _ = syscall.Kill(0, sig) })
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+}
+
+// resumed notes that we run again after a suspend. The time in between does not count against the child's deadlines.
+func (l *loop) resumed() {
+	if l.suspendedAt.IsZero() {
+		return
+	}
+	pause := time.Since(l.suspendedAt)
+	l.suspendedAt = time.Time{}
+	c := l.child
+	if c == nil {
+		return
+	}
+	if !c.killAt.IsZero() {
+		c.killAt = c.killAt.Add(pause)
+	}
+	if !c.holdUntil.IsZero() {
+		c.holdUntil = c.holdUntil.Add(pause)
+	}
+}
+
+// hungUp reports whether a SIGHUP means that our terminal is gone. Under nohup it never does, and as PID 1 the terminal is the engine's.
+func (l *loop) hungUp() bool {
+	return !l.init && !slices.Contains(l.trap.Ignored, syscall.SIGHUP) && l.tty.gone()
+}
+
+// checkHangup looks for the terminal again after a SIGHUP that was forwarded as such.
+func (l *loop) checkHangup() {
+	if !l.hungUp() {
+		return
+	}
+	l.noteStop(syscall.SIGHUP)
+	if c := l.child; c != nil && !c.cmd.Terminal {
+		l.deliverStop(c, syscall.SIGHUP)
+	}
+}

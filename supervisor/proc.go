@@ -1,0 +1,62 @@
+package supervisor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// process is what /proc/PID/stat says.
+type process struct {
+	id, parent int
+	started    string // in clock ticks since boot: tells a process from a later one with the same id
+}
+
+// readProcess reads /proc/PID/stat (proc_pid_stat(5)). The command name in it may contain anything, so fields count from its last ')'.
+func readProcess(pid int) (process, error) {
+	const parent, started = 1, 19
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return process{}, err
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= started {
+		return process{}, fmt.Errorf("cannot understand /proc/%d/stat", pid)
+	}
+	ppid, err := strconv.Atoi(string(fields[parent]))
+	if err != nil {
+		return process{}, fmt.Errorf("cannot understand /proc/%d/stat: %w", pid, err)
+	}
+	return process{id: pid, parent: ppid, started: string(fields[started])}, nil
+}
+
+// descendants lists all processes below us, parents before their children.
+func descendants() ([]process, error) {
+	self := os.Getpid()
+	if link, err := os.Readlink("/proc/self"); err != nil {
+		return nil, err
+	} else if link != strconv.Itoa(self) {
+		return nil, errors.New("/proc belongs to another PID namespace")
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	children := make(map[int][]process)
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if p, err := readProcess(pid); err == nil { // else it has just ended
+			children[p.parent] = append(children[p.parent], p)
+		}
+	}
+	tree := children[self]
+	for i := 0; i < len(tree); i++ {
+		tree = append(tree, children[tree[i].id]...)
+	}
+	return tree, nil
+}

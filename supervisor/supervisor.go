@@ -1,0 +1,109 @@
+package supervisor
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"garm-entrypoint/supervisor/signals"
+
+	"golang.org/x/sys/unix"
+)
+
+// DefaultGrace is the time that the leftovers of a child have between SIGTERM and SIGKILL.
+const DefaultGrace = 2 * time.Second
+
+// ErrClosed is returned by Start after Close.
+var ErrClosed = errors.New("cannot start a child: the supervisor is closed")
+
+// ErrRunning is returned by Start while another child lives.
+var ErrRunning = errors.New("cannot start a child: another one is running")
+
+// Options of New.
+type Options struct {
+	// Logger gets what the user should know. It is called from a goroutine of its own and may block: then lines are dropped, not
+	// signals. nil: nothing is logged.
+	Logger *slog.Logger
+	// Signals are the ones to forward: sigtrap.Signals in a program, nil to forward none.
+	Signals *signals.Trap
+	// Grace is the time between SIGTERM and SIGKILL for what is left of the child's tree at Close. 0: DefaultGrace.
+	Grace time.Duration
+}
+
+// Supervisor starts children, one at a time, and looks after them and their orphans.
+type Supervisor struct {
+	loop   *loop
+	closed sync.Once
+}
+
+// New starts the loop. Unless we are PID 1 it makes this process the subreaper of its descendants, so that their orphans come to us
+// and not to a PID 1 that may not care (prctl(2), PR_SET_CHILD_SUBREAPER); where the kernel refuses, it logs a warning.
+//
+// It also creates the threads that we may ever need (see reserveThreads) and fixes GOMAXPROCS at 2 or less.
+func New(opts Options) (*Supervisor, error) {
+	reserveThreads()
+	l, err := newLoop(opts)
+	if err != nil {
+		return nil, err
+	}
+	if !l.init {
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			l.log.warn("cannot adopt orphans: the kernel refused to make us their reaper; run this as PID 1", "error", err)
+		}
+	}
+	go l.run()
+	return &Supervisor{loop: l}, nil
+}
+
+// Start starts a child and returns once it is executing. Signals that arrived before are delivered to it.
+//
+// Errors: *StopRequestedError when a stop signal has arrived, *StartError when the program cannot be executed, ErrRunning, ErrClosed.
+func (s *Supervisor) Start(cmd Command) (*Child, error) {
+	var child *Child
+	err := ErrClosed
+	s.loop.do(func() { child, err = s.loop.start(cmd) })
+	return child, err
+}
+
+// StopRequested is closed at the first stop signal that we received: SIGTERM, SIGINT or SIGQUIT, or the SIGHUP of a terminal that
+// is gone. (As PID 1 there is nobody who could take the terminal away but the engine, which sends SIGTERM.)
+func (s *Supervisor) StopRequested() <-chan struct{} { return s.loop.stopRequested }
+
+// StopSignal is the signal that closed StopRequested, or 0.
+func (s *Supervisor) StopSignal() syscall.Signal {
+	select {
+	case <-s.loop.stopRequested:
+		return s.loop.stopSignal
+	default:
+		return 0
+	}
+}
+
+// Close ends what is left: all remaining processes below us, also those that left the child's group or session, get SIGTERM, after the
+// grace SIGKILL, and are reaped. The terminal is given back. Close returns when nothing is left, at the latest 5 s after the SIGKILL,
+// with a line in the log if something could not be ended.
+//
+// It sends the child SIGTERM too if it is still running; Stop it and wait for Done first to give it its own time.
+func (s *Supervisor) Close() {
+	s.loop.do(s.loop.close)
+	<-s.loop.ended
+	s.closed.Do(s.loop.log.close)
+}
+
+// StopRequestedError says that no child was started because we had been asked to stop.
+type StopRequestedError struct {
+	Signal syscall.Signal
+}
+
+func (e *StopRequestedError) Error() string {
+	return "not started: asked to stop by " + signalName(e.Signal)
+}
+
+// ExitCode is 128 plus the number of the signal, as if it had ended the child.
+func (e *StopRequestedError) ExitCode() int { return 128 + int(e.Signal) }
+
+// isInit reports whether we are PID 1 of our namespace.
+func isInit() bool { return os.Getpid() == 1 }

@@ -1,0 +1,158 @@
+package supervisor
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is our controlling terminal. The loop owns it; calls that change its foreground group run on the forker's thread.
+type terminal struct {
+	fork  *forker
+	fd    int // close-on-exec; -1: we have none
+	given bool
+	owner int // the group that had the foreground when we took it back
+}
+
+// openTerminal finds the controlling terminal: /dev/tty, or where a container lacks that, the standard descriptor it is open on.
+func openTerminal(fork *forker) *terminal {
+	t := &terminal{fork: fork, fd: -1}
+	if fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err == nil {
+		t.fd = fd
+		return t
+	}
+	for std := range 3 {
+		if _, err := unix.IoctlGetInt(std, unix.TIOCGPGRP); err != nil {
+			continue
+		}
+		if fd, err := unix.FcntlInt(uintptr(std), unix.F_DUPFD_CLOEXEC, 3); err == nil {
+			t.fd = fd
+			return t
+		}
+	}
+	return t
+}
+
+// gone reports that we had a terminal and it was hung up or taken from our session.
+func (t *terminal) gone() bool {
+	if t.fd < 0 {
+		return false
+	}
+	_, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	return err != nil
+}
+
+// foreground reports whether our own group has the terminal.
+func (t *terminal) foreground() bool {
+	return t.group() == syscall.Getpgrp()
+}
+
+// group is the foreground group, or -1.
+func (t *terminal) group() int {
+	if t.fd < 0 {
+		return -1
+	}
+	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	if err != nil {
+		return -1
+	}
+	return group
+}
+
+// forkForeground starts a child in the foreground. It runs on the forker. Package syscall makes the child's group the foreground
+// before it restores the signal mask, so the child is never stopped by SIGTTOU and never runs in the background.
+func (t *terminal) forkForeground(path string, args []string, attr *syscall.ProcAttr) (int, error) {
+	attr.Sys.Foreground, attr.Sys.Ctty = true, t.fd
+	pid, err := syscall.ForkExec(path, args, attr)
+	if err != nil && t.gone() {
+		attr.Sys.Foreground = false
+		return syscall.ForkExec(path, args, attr)
+	}
+	t.given = true
+	if err != nil {
+		t.setGroup(syscall.Getpgrp()) // the child had taken it before it failed
+		t.given = false
+	}
+	return pid, err
+}
+
+// give hands the terminal to the child, or to the group that had it before. It does nothing unless we have it: after fg, not after bg.
+func (t *terminal) give(child int) {
+	if t.given || !t.foreground() {
+		return
+	}
+	t.fork.do(func() {
+		if t.owner > 0 && t.setGroup(t.owner) == nil || t.setGroup(child) == nil {
+			t.given = true
+		}
+	})
+	t.owner = 0
+}
+
+// takeBack makes our group the foreground again, if we gave it away.
+func (t *terminal) takeBack() {
+	if !t.given {
+		return
+	}
+	t.given = false
+	t.owner = t.group()
+	t.fork.do(func() { _ = t.setGroup(syscall.Getpgrp()) }) // fails only when the terminal is gone
+}
+
+// setGroup is tcsetpgrp(3). SIGTTOU is blocked meanwhile: the call comes from a background group, and a caught SIGTTOU would restart it
+// for ever. It runs on the forker.
+func (t *terminal) setGroup(group int) error {
+	restore := blockInThread(syscall.SIGTTOU)
+	defer restore()
+	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, group)
+}
+
+func (t *terminal) close() {
+	if t.fd >= 0 {
+		_ = unix.Close(t.fd)
+	}
+}
+
+// blockInThread blocks signals in the calling thread, which must be locked, and returns the way back.
+func blockInThread(sigs ...syscall.Signal) (restore func()) {
+	var old unix.Sigset_t
+	set := sigset(sigs...)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &set, &old); err != nil {
+		return func() {}
+	}
+	return func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }
+}
+
+func sigset(sigs ...syscall.Signal) (set unix.Sigset_t) {
+	const bits = 8 * int(ptrSize)
+	for _, sig := range sigs {
+		n := int(sig) - 1
+		set.Val[n/bits] |= 1 << (n % bits)
+	}
+	return set
+}
+
+// resumable reports whether somebody can continue us after a stop: a shell with job control is above us in our session, but outside
+// our group. Otherwise our group is orphaned (setpgid(2)) and a stop would be for ever.
+func resumable() bool {
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return false
+	}
+	group := syscall.Getpgrp()
+	for pid := os.Getppid(); pid > 0; {
+		if parentGroup, err := unix.Getpgid(pid); err != nil {
+			return false
+		} else if parentGroup != group {
+			parentSession, err := unix.Getsid(pid)
+			return err == nil && parentSession == session
+		}
+		p, err := readProcess(pid)
+		if err != nil {
+			return false
+		}
+		pid = p.parent
+	}
+	return false
+}
