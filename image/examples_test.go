@@ -3,6 +3,8 @@ package image_test
 import (
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -37,8 +39,8 @@ func TestExampleCompose(t *testing.T) {
 	compose := composeCommand(t)
 	project := newName()
 	call := func(args ...string) result {
-		args = append(append(compose[1:], "--file", "../examples/compose/docker-compose.yml", "--project-name", project), args...)
-		cmd := exec.Command(compose[0], args...)
+		where := []string{"--file", "../examples/compose/docker-compose.yml", "--project-name", project}
+		cmd := exec.Command(compose[0], slices.Concat(compose[1:], where, args)...)
 		cmd.Env = append(os.Environ(), "IMAGE="+image, "PUBLISH="+freePort, "GARM_BASE_URL=https://garm.example.com")
 		return run(cmd)
 	}
@@ -46,8 +48,7 @@ func TestExampleCompose(t *testing.T) {
 	if got := call("up", "-d"); got.code != 0 {
 		t.Fatalf("up: exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
-	id := call("ps", "-q", "garm")
-	c := container{t: t, name: id.stdout[:12]}
+	c := container{t: t, name: strings.TrimSpace(call("ps", "-q", "garm").stdout)}
 	c.waitReady()
 	c.login("admin", c.password())
 	if got := c.inspect("{{.Config.StopTimeout}} {{.HostConfig.RestartPolicy.Name}}"); got != "150 unless-stopped" {
@@ -59,7 +60,7 @@ func TestExampleCompose(t *testing.T) {
 func composeCommand(t *testing.T) []string {
 	t.Helper()
 	for _, command := range [][]string{{"docker", "compose"}, {"docker-compose"}} {
-		if run(exec.Command(command[0], append(command[1:], "version")...)).code == 0 {
+		if run(exec.Command(command[0], slices.Concat(command[1:], []string{"version"})...)).code == 0 {
 			return command
 		}
 	}
