@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -50,6 +51,9 @@ func TestLoadFiles(t *testing.T) {
 		_, err := Load(file)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), file+": "+c.want)) {
 			t.Errorf("%s:\n got %v\nwant %s", c.name, err, c.want)
+		}
+		if errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: looks like a missing config: %v", c.name, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package garmconfig
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,13 +21,14 @@ type faults struct {
 }
 
 // add records that something is wrong with key: "<path>: <key> <what>". The first
-// fault of a key is enough: what follows is mostly its consequence.
+// fault of a key is enough: what follows is mostly its consequence. Causes are not
+// wrapped: a missing certificate must not look like a missing config.
 func (f *faults) add(key, format string, args ...any) {
 	if slices.Contains(f.keys, key) {
 		return
 	}
 	f.keys = append(f.keys, key)
-	f.list = append(f.list, fmt.Errorf("%s: %s %w", f.path, key, fmt.Errorf(format, args...)))
+	f.list = append(f.list, fmt.Errorf("%s: %s %v", f.path, key, fmt.Errorf(format, args...)))
 }
 
 // decode parses TOML. The library's messages quote the text they stumble over,
@@ -80,17 +82,22 @@ type section struct {
 
 func (s section) path(key string) string { return strings.TrimPrefix(s.name+"."+key, ".") }
 
-// sub is the table at key; an empty one when there is none.
+// sub is the table at key; an empty one when there is none. Tables whose names
+// differ in case only are one to the library.
 func (s section) sub(key string) section {
-	sub := section{name: s.path(key), faults: s.faults}
-	value, _ := s.get(key)
-	switch value := value.(type) {
-	case nil:
-	case map[string]any:
-		sub.table = value
-	default:
-		s.faults.add(sub.name, "is no table: write [%s] above its keys", sub.name)
+	sub := section{table: table{}, name: s.path(key), faults: s.faults}
+	exact, _ := s.table[key].(map[string]any)
+	for name, value := range s.table {
+		if !strings.EqualFold(name, key) {
+			continue
+		}
+		if other, ok := value.(map[string]any); ok {
+			maps.Copy(sub.table, other)
+		} else {
+			s.faults.add(sub.name, "is no table: write [%s] above its keys", sub.name)
+		}
 	}
+	maps.Copy(sub.table, exact)
 	return sub
 }
 
