@@ -39,9 +39,10 @@ func (c *Config) checkTLS(f *faults) {
 	}
 }
 
-// checkDatabase wants every file of the database (garm v0.2.1 keeps a second one
-// for blobs) to be ours to write, or, where one is missing, its directory. sqlite
-// itself only says "unable to open database file", or nothing.
+// checkDatabase wants every file of the database to be ours to write, or, where
+// one is missing, its directory. sqlite itself only says "unable to open database
+// file" or "attempt to write a readonly database". The second database, for
+// blobs, may be read-only: garm v0.2.1 starts with it.
 func (c *Config) checkDatabase(f *faults) {
 	const key = "database.sqlite3.db_file:"
 	dir, base := filepath.Split(c.SQLiteFile)
@@ -49,18 +50,19 @@ func (c *Config) checkDatabase(f *faults) {
 		f.add(key, "%s is a directory: name a file in it", c.SQLiteFile)
 		return
 	}
-	for _, name := range []string{base, "blob-" + base} {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			path := dir + name + suffix
-			err := access(path, unix.R_OK|unix.W_OK)
-			if err == unix.ENOENT {
-				err = access(filepath.Dir(path), unix.W_OK|unix.X_OK)
-			}
-			if err != nil {
-				f.add(key, "cannot write %s: %w", path, durable.Explain(err, path))
-				return // the others have the same cause
-			}
-		}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		f.checkDatabaseFile(key, dir+base+suffix, unix.R_OK|unix.W_OK)
+		f.checkDatabaseFile(key, dir+"blob-"+base+suffix, unix.R_OK)
+	}
+}
+
+func (f *faults) checkDatabaseFile(key, path string, mode uint32) {
+	err := access(path, mode)
+	if err == unix.ENOENT {
+		err = access(filepath.Dir(path), unix.W_OK|unix.X_OK)
+	}
+	if err != nil {
+		f.add(key, "cannot write %s: %w", path, durable.Explain(err, path))
 	}
 }
 

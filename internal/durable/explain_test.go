@@ -1,4 +1,4 @@
-package durable
+package durable_test
 
 import (
 	"errors"
@@ -6,15 +6,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"garm-entrypoint/internal/durable"
+	"garm-entrypoint/internal/testgarm"
 )
 
 func TestExplainPermission(t *testing.T) {
-	dir := publicDir(t)
+	dir := testgarm.PublicDir(t)
 	locked, closed, file := filepath.Join(dir, "locked"), filepath.Join(dir, "closed"), filepath.Join(dir, "file")
 	must(t, os.Mkdir(locked, 0o555))
 	must(t, os.Mkdir(filepath.Join(locked, "in"), 0o555))
@@ -24,7 +26,7 @@ func TestExplainPermission(t *testing.T) {
 	must(t, os.Chmod(closed, 0o600))
 	owner := fmt.Sprintf("%d:%d", os.Geteuid(), os.Getegid())
 
-	asUser(t, func() {
+	testgarm.AsUser(t, func() {
 		we := fmt.Sprintf("we run as %d:%d", os.Geteuid(), os.Getegid())
 		in := "permission denied: directory " + locked + " is owned by " + owner + " (mode 0555) and " + we + ": make it writable for that user"
 		_, unreadable := os.ReadFile(file)
@@ -32,13 +34,13 @@ func TestExplainPermission(t *testing.T) {
 			name, want string
 			err        error
 		}{
-			{"create", "cannot write " + locked + "/secret: " + in, Create(locked+"/secret", []byte("x"))},
-			{"remove", "cannot remove " + locked + "/in: " + in, Remove(locked + "/in")},
-			{"writable", "cannot write in directory " + locked + ": " + in, Writable(locked)},
+			{"create", "cannot write " + locked + "/secret: " + in, durable.Create(locked+"/secret", []byte("x"))},
+			{"remove", "cannot remove " + locked + "/in: " + in, durable.Remove(locked + "/in")},
+			{"writable", "cannot write in directory " + locked + ": " + in, durable.Writable(locked)},
 			{"ancestor", "permission denied: directory " + closed + " is owned by " + owner + " (mode 0600) and " + we + ": make it enterable for that user",
-				Create(closed+"/in/secret", nil)},
+				durable.Create(closed+"/in/secret", nil)},
 			{"read", "permission denied: file " + file + " is owned by " + owner + " (mode 0200) and " + we + ": make it readable for that user",
-				Explain(unreadable, file)},
+				durable.Explain(unreadable, file)},
 		} {
 			if c.err == nil || !strings.Contains(c.err.Error(), c.want) || !errors.Is(c.err, os.ErrPermission) {
 				t.Errorf("%s:\n got %v\nwant %s", c.name, c.err, c.want)
@@ -55,13 +57,13 @@ func TestExplainOther(t *testing.T) {
 		got  error
 		want string
 	}{
-		{"nil", Explain(nil, dir), "<nil>"},
-		{"not the system's", Explain(io.EOF, dir), "EOF"},
-		{"missing directories", Create(dir+"/a/b/c", nil),
+		{"nil", durable.Explain(nil, dir), "<nil>"},
+		{"not the system's", durable.Explain(io.EOF, dir), "EOF"},
+		{"missing directories", durable.Create(dir+"/a/b/c", nil),
 			"cannot write " + dir + "/a/b/c: no such file or directory: there is no directory " + dir + "/a: create it, or mount a volume there"},
-		{"exists", Create(dir+"/file", nil),
+		{"exists", durable.Create(dir+"/file", nil),
 			"cannot write " + dir + "/file: file exists: it is never overwritten: remove it by hand if it is not needed"},
-		{"file as directory", Create(dir+"/file/x", nil), "cannot write " + dir + "/file/x: not a directory"},
+		{"file as directory", durable.Create(dir+"/file/x", nil), "cannot write " + dir + "/file/x: not a directory"},
 	} {
 		if fmt.Sprint(c.got) != c.want {
 			t.Errorf("%s:\n got %v\nwant %s", c.name, c.got, c.want)
@@ -79,41 +81,18 @@ func TestFullAndReadOnly(t *testing.T) {
 		}
 		mount(0, "4096")
 		must(t, os.WriteFile(dir+"/filler", make([]byte, 4096), 0o600))
-		for _, err := range []error{Create(dir+"/secret", []byte("x")), Writable(dir)} {
+		for _, err := range []error{durable.Create(dir+"/secret", []byte("x")), durable.Writable(dir)} {
 			if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "free space or inodes in "+dir) {
 				t.Errorf("full: got %v", err)
 			}
 		}
-		checkNames(t, dir, "filler")
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			t.Errorf("full: left %v, %v", entries, err)
+		}
 		mount(unix.MS_RDONLY, "4096")
-		if err := Writable(dir); !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), "mount "+dir+" writable") {
+		if err := durable.Writable(dir); !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), "mount "+dir+" writable") {
 			t.Errorf("read-only: got %v", err)
 		}
-	})
-}
-
-// publicDir is a temp directory that every user can enter, unlike t.TempDir.
-func publicDir(t *testing.T) string {
-	dir, err := os.MkdirTemp("", "durable")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
-// asUser runs fn without root's rights. The thread is given up afterwards.
-func asUser(t *testing.T, fn func()) {
-	onThread(func() {
-		if os.Geteuid() == 0 {
-			const id = 65532
-			for _, call := range [][4]uintptr{{unix.SYS_SETGROUPS}, {unix.SYS_SETRESGID, id, id, id}, {unix.SYS_SETRESUID, id, id, id}} {
-				if _, _, errno := unix.RawSyscall(call[0], call[1], call[2], call[3]); errno != 0 {
-					t.Errorf("cannot become another user: %v", errno)
-					return
-				}
-			}
-		}
-		fn()
 	})
 }
 
@@ -121,7 +100,7 @@ func inMountNamespace(t *testing.T, fn func()) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to mount")
 	}
-	onThread(func() {
+	testgarm.OnThread(func() {
 		if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_FS); err != nil {
 			t.Logf("skipped: cannot make a mount namespace: %v", err)
 			return
@@ -132,17 +111,6 @@ func inMountNamespace(t *testing.T, fn func()) {
 		}
 		fn()
 	})
-}
-
-// onThread runs fn on a thread that is never used again.
-func onThread(fn func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		fn()
-	}()
-	<-done
 }
 
 func must(t *testing.T, err error) {
