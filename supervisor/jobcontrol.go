@@ -19,6 +19,11 @@ func isJobControlStop(sig syscall.Signal) bool {
 	return sig == syscall.SIGTSTP || sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
 }
 
+// isTerminalAccess reports whether the kernel sends sig to a background job that uses the terminal.
+func isTerminalAccess(sig syscall.Signal) bool {
+	return sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
+}
+
 // forwardJobControlStop stops the child as the signal asks.
 func (l *loop) forwardJobControlStop(c *Child, sig syscall.Signal) {
 	l.reap()
@@ -68,8 +73,8 @@ func (l *loop) suspend(c *Child) {
 		c.contOwed = false
 		l.kill(c, syscall.SIGCONT)
 		return
-	case !c.cmd.Terminal && !forwarded:
-		return // somebody stopped the server itself: that is not about us
+	case !forwarded && !l.tty.given && !(c.cmd.Terminal && isTerminalAccess(sig)):
+		return // somebody stopped the child itself: that is not about us
 	case l.init || !resumable():
 		l.log.warn("the child is stopped, and no shell above can continue it: send SIGCONT", "pid", c.pid, "signal", signalName(sig))
 		return

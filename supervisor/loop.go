@@ -39,6 +39,8 @@ func newLoop(opts Options) (*loop, error) {
 	trap := opts.Signals
 	if trap == nil {
 		trap = &signals.Trap{} // nil channels: nothing ever arrives
+	} else {
+		<-trap.Ready
 	}
 	grace := opts.Grace
 	if grace == 0 {

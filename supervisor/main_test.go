@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -50,16 +51,28 @@ type plan struct {
 	StopTimeout time.Duration
 	Grace       time.Duration
 	Umask       int // 0: untouched
-	MountProc   bool
+
+	Before  []string // a child to start and wait for first
+	Pause   bool     // before the start: print "paused" and wait for a line on stdin
+	Release bool     // wait for a line on stdin, then Release
+	Repeat  int      // start the child again and again, print how each ended
+	Extra   string   // what the supervisor's process does beside: see extras
+	Proc    string   // "mount": a fresh /proc; "hide": none
 }
+
+// extras run in a supervisor's process, beside the supervisor.
+var extras = map[string]func(){}
 
 func init() {
 	roles["supervisor"] = func() {
 		trap := signals.Take()
 		var p plan
 		must(json.Unmarshal([]byte(os.Getenv(planVar)), &p))
-		if p.MountProc {
+		switch p.Proc {
+		case "mount":
 			must(syscall.Mount("proc", "/proc", "proc", 0, ""))
+		case "hide":
+			must(syscall.Mount("tmpfs", "/proc", "tmpfs", 0, ""))
 		}
 		s, err := New(Options{
 			Logger:  slog.New(slog.NewTextHandler(LogWriter(2), nil)),
@@ -67,6 +80,9 @@ func init() {
 			Grace:   p.Grace,
 		})
 		must(err)
+		if p.Extra != "" {
+			go extras[p.Extra]()
+		}
 		code := p.run(s)
 		s.Close()
 		os.Exit(code)
@@ -75,16 +91,50 @@ func init() {
 
 // run starts the child of the plan and waits for it.
 func (p plan) run(s *Supervisor) int {
+	if p.Before != nil {
+		first, err := s.Start(plan{Args: p.Before}.command())
+		must(err)
+		<-first.Done()
+	}
+	if p.Pause {
+		fmt.Println("paused")
+		readLine()
+	}
+	for i := range p.Repeat {
+		fmt.Println("starting", i)
+		child, err := s.Start(p.command())
+		must(err)
+		fmt.Println(child.Status().Code())
+	}
 	child, err := s.Start(p.command())
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		var coded interface{ ExitCode() int }
-		if errors.As(err, &coded) {
-			return coded.ExitCode()
-		}
-		return 1
+		exitWith(err)
+	}
+	if p.Release {
+		readLine()
+		child.Release()
 	}
 	return child.Status().Code()
+}
+
+// exitWith ends as a program does that could not start its child.
+func exitWith(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	code := 1
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		code = coded.ExitCode()
+	}
+	os.Exit(code)
+}
+
+// readLine reads a line of stdin, and nothing beyond, which belongs to the child.
+func readLine() {
+	for b := []byte{0}; b[0] != '\n'; {
+		if _, err := os.Stdin.Read(b); err != nil {
+			return
+		}
+	}
 }
 
 func (p plan) command() Command {
@@ -107,7 +157,7 @@ func (p plan) command() Command {
 	}
 	path, err := LookPath(c.Args[0], os.Getenv("PATH"))
 	if err != nil {
-		path = c.Args[0] // Start says why not
+		exitWith(err)
 	}
 	c.Path = path
 	return c
@@ -164,15 +214,20 @@ type supervised struct {
 	lines  chan string // of stdout
 	stderr *syncBuffer
 	ended  chan struct{}
+	stdin  io.Writer
 }
 
 // prepare makes the command of a supervisor under test.
 func (m mode) prepare(t *testing.T, p plan) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(selfPath())
+	// A session of its own: the outcome must not depend on the shell that runs the tests.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if m.init {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}
-		p.MountProc = true
+		cmd.SysProcAttr.Cloneflags, cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWPID, syscall.CLONE_NEWNS
+		if p.Proc == "" {
+			p.Proc = "mount"
+		}
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -196,6 +251,11 @@ func launch(t *testing.T, cmd *exec.Cmd) *supervised {
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if cmd.Stdin == nil {
+		if s.stdin, err = cmd.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -237,6 +297,26 @@ func (s *supervised) expect(want string) {
 	s.t.Helper()
 	if got := s.next(); got != want {
 		s.t.Fatalf("got %q, want %q; stderr: %s", got, want, s.stderr)
+	}
+}
+
+// say writes a line to stdin.
+func (s *supervised) say(line string) {
+	s.t.Helper()
+	if _, err := fmt.Fprintln(s.stdin, line); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// silence fails if a line comes within the time, which is therefore only as good as the time is long.
+func (s *supervised) silence(d time.Duration) {
+	s.t.Helper()
+	select {
+	case line, ok := <-s.lines:
+		if ok {
+			s.t.Fatalf("unexpected line %q; stderr: %s", line, s.stderr)
+		}
+	case <-time.After(d):
 	}
 }
 

@@ -39,6 +39,7 @@ func (l *loop) start(cmd Command) (*Child, error) {
 
 // receiveReady handles the signals that have arrived already: select picks at random, and a stop signal must win over a start.
 func (l *loop) receiveReady() {
+	l.trap.Settle()
 	for {
 		select {
 		case sig := <-l.trap.Stops:

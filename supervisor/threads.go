@@ -9,7 +9,7 @@ const (
 	// maxProcs bounds GOMAXPROCS: forwarding and reaping need one processor, whatever else the program does gets another.
 	maxProcs = 2
 	// spareThreads are for system calls that block: reading a file, syncing it, writing to a log that nobody reads.
-	spareThreads = 6
+	spareThreads = 4
 )
 
 var reserveOnce sync.Once

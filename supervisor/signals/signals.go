@@ -22,6 +22,8 @@ type Trap struct {
 	Others chan os.Signal
 	// Ignored lists the signals that were ignored when the process started, of those of which Go lets us know (see Take).
 	Ignored []syscall.Signal
+	// Ready is closed when all signals have been taken. Until then the ones for Others may do what Go does with them by default.
+	Ready chan struct{}
 }
 
 // keptByGo are the signals whose disposition Go leaves alone until they are taken (runtime/sigtab_linux_generic.go, _SigDefault),
@@ -38,24 +40,31 @@ var keptByGo = [...]syscall.Signal{
 //     it is PID 1, as they would any Go program.
 //
 // Faults of our own (SIGSEGV and the like) remain Go panics; the same signals sent by kill arrive here.
+// The stop signals are taken when Take returns. Each of the others costs the runtime two switches between threads, together about a
+// millisecond, so they are taken while the program goes on with its initialisation.
 func Take() *Trap {
 	t := &Trap{
 		Stops:  make(chan os.Signal, 16),
 		Others: make(chan os.Signal, 256),
+		Ready:  make(chan struct{}),
 	}
 	for _, sig := range keptByGo {
 		if ignored(sig) {
 			t.Ignored = append(t.Ignored, sig)
 		}
 	}
-	signal.Notify(t.Stops, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
-	var others []os.Signal
-	for sig := syscall.Signal(1); sig <= last; sig++ {
-		if forwarded(sig) && !isStop(sig) {
-			others = append(others, sig)
+	stops := make(chan struct{})
+	go func() { // not in the caller, which during initialisation is bound to its thread: that doubles the switches
+		signal.Notify(t.Stops, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
+		close(stops)
+		for sig := syscall.Signal(1); sig <= last; sig++ {
+			if forwarded(sig) && !isStop(sig) {
+				signal.Notify(t.Others, sig)
+			}
 		}
-	}
-	signal.Notify(t.Others, others...)
+		close(t.Ready)
+	}()
+	<-stops
 	return t
 }
 
@@ -69,6 +78,17 @@ func forwarded(sig syscall.Signal) bool {
 		return false
 	}
 	return true
+}
+
+// Settle returns when every signal that has reached this process is in its channel. (Signals pass through a queue of the runtime;
+// signal.Stop waits until that is empty, also for a channel that was only just registered.)
+func (t *Trap) Settle() {
+	if t.Stops == nil {
+		return
+	}
+	probe := make(chan os.Signal, 1)
+	signal.Notify(probe, syscall.SIGTERM)
+	signal.Stop(probe)
 }
 
 // IgnoreWhile runs f while sigs are ignored by this process, so that a child which f starts ignores them from its first instruction.
