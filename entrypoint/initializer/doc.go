@@ -1,0 +1,16 @@
+// Package initializer brings a garm server to the initialised state through
+// its API, proves it, and keeps it there.
+//
+// Initialised means: the configured admin can log in, and the controller URLs
+// that were asked for are set. It is proven by a login and by reading the
+// controller back; never inferred from a status code alone, because garm's
+// codes do not carry that meaning (a broken users table answers the first run
+// with 409, a lost race with 400, a fresh v0.1.x server a login with 401).
+//
+// The package knows no processes, reads no environment and holds no global
+// state: an operator, a job or a test may import it.
+//
+//	i, err := initializer.New(initializer.Options{Server: u, Credentials: c})
+//	result, err := i.Ensure(ctx)   // once, until proven or ctx ends
+//	err = i.Watch(ctx)             // from then on, until ctx ends
+package initializer

@@ -1,0 +1,251 @@
+package initializer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// complainAfter is how long a failure may last before it is worth a line.
+const complainAfter = 5 * time.Second
+
+// Ensure tries until the server is proven to be initialised, or ctx ends, or
+// trying again cannot help. Its errors are *RefusedError, *MismatchError,
+// *TakeoverError, *UnreachableError (ctx ended first) or a failure of
+// Options.NewPassword.
+//
+// The proof comes first: log in; only if that fails the first run, then log in
+// again. Whatever the first run answered, the login decides.
+func (i *Initializer) Ensure(ctx context.Context) (Result, error) {
+	pauses := backoff{start: time.Now()}
+	result := Result{DryRun: i.opts.DryRun, Changed: []Change{}}
+	var last error
+	complained := ""
+	for {
+		before := i.client.wire.lastAnswer
+		err := i.attempt(ctx, &result)
+		if err == nil {
+			i.firstBoot = i.firstBoot && i.opts.DryRun
+			return result, nil
+		}
+		if permanent(err) {
+			// Whoever called says it; Watch need not say it again.
+			i.watch.trouble, i.watch.since = err.Error(), time.Now()
+			return result, err
+		}
+		// The end of ctx is no news about the server.
+		if ctx.Err() == nil || last == nil {
+			last = err
+		}
+		if text := last.Error(); time.Since(pauses.start) > complainAfter && text != complained {
+			complained = text
+			i.log.Warn("still waiting for the server", slog.String("reason", text))
+		}
+		i.log.Debug("trying again", slog.Any("error", err))
+		if !sleep(ctx, pauses.next(i.client.wire.lastAnswer != before)) {
+			return result, &UnreachableError{Answered: !i.client.wire.lastAnswer.IsZero(), Last: last}
+		}
+	}
+}
+
+// attempt goes once through the states: log in, create the admin, log in
+// again, settle the controller. The result collects what earlier attempts did.
+func (i *Initializer) attempt(ctx context.Context, result *Result) error {
+	err := i.logIn(ctx)
+	if lacksAdmin(err) {
+		if i.opts.DryRun {
+			return i.dryRun(ctx, result)
+		}
+		var created bool
+		created, err = i.createAdmin(ctx)
+		result.AdminCreated = result.AdminCreated || created
+	}
+	if err != nil {
+		return err
+	}
+	return i.settle(ctx, result)
+}
+
+var errNoPassword = errors.New("no password is known")
+
+// logIn gets a token: the proof that the admin exists and is ours.
+func (i *Initializer) logIn(ctx context.Context) error {
+	if i.password == "" {
+		return errNoPassword
+	}
+	i.client.secrets = []string{i.password}
+	token, err := i.client.Login(ctx, i.opts.Credentials.Username, i.password)
+	if err != nil {
+		return err
+	}
+	i.client.secrets = []string{i.password, token}
+	i.token = token
+	if i.opts.OnToken != nil {
+		i.opts.OnToken(token)
+	}
+	i.log.Debug("logged in", slog.String("user", i.opts.Credentials.Username))
+	return nil
+}
+
+// lacksAdmin reports a failed login that a first run may cure: v0.1.x answers
+// 401 to a login while it has no admin, v0.2.x 409 init_required.
+func lacksAdmin(err error) bool {
+	a, garm := fromGarm(err)
+	return errors.Is(err, errNoPassword) || garm && (a.Code == 401 || a.Kind == kindInitRequired)
+}
+
+// createAdmin sends the first run and logs in. created says that it was our
+// first run that made the admin.
+func (i *Initializer) createAdmin(ctx context.Context) (created bool, err error) {
+	if i.password == "" {
+		if err := i.makePassword(ctx); err != nil {
+			return false, err
+		}
+	}
+	credentials := i.opts.Credentials
+	credentials.Password = i.password
+	i.log.Debug("sending the first run")
+	firstRun := i.client.FirstRun(ctx, credentials)
+	if refused := i.refusal(firstRun); refused != nil {
+		return false, refused
+	}
+	i.log.Debug("the first run was answered", slog.Any("error", firstRun))
+	login := i.logIn(ctx)
+	switch {
+	case login == nil:
+		// An answer that was lost on its way counts as ours.
+		return !taken(firstRun), nil
+	case firstRun != nil && !taken(firstRun):
+		// A server in trouble says nothing about whose admin it has.
+		return false, firstRun
+	case is(login, 401):
+		return false, i.notOurs()
+	}
+	return false, login
+}
+
+// refusal returns the typed error of a first run that no retry cures.
+func (i *Initializer) refusal(err error) error {
+	a, garm := fromGarm(err)
+	switch {
+	case !garm || taken(err):
+		return nil
+	case a.Code == 400:
+		// garm v0.1.4 to v0.2.1 looks for an existing admin first, so this is
+		// its verdict on the credentials.
+		return &RefusedError{What: "the first run", Reason: a.Details, Configuration: true}
+	case a.Code == 403, a.Code == 405, a.Code == 413, a.Code == 422:
+		return &RefusedError{What: "the first run", Reason: a.Error()}
+	}
+	return nil
+}
+
+// taken reports the answers to a first run that mean "somebody has an admin
+// already": 409, and the two of a lost race, 400 "… already exists" and 404.
+// A 409 may also come from a broken users table, so the login decides.
+func taken(err error) bool {
+	a, garm := fromGarm(err)
+	return garm && (a.Code == 409 || a.Code == 404 || a.Code == 400 && strings.Contains(a.Details, "already exists"))
+}
+
+// makePassword gets a password for a server that needs an admin. A server that
+// has one needs none from us: whatever we made would never be in force.
+func (i *Initializer) makePassword(ctx context.Context) error {
+	state, err := i.Probe(ctx)
+	switch {
+	case err != nil:
+		return err
+	case state != NoAdmin:
+		return i.notOurs()
+	case i.opts.NewPassword == nil:
+		return &ownError{errors.New("cannot create the admin: the server has none, and no password is configured")}
+	}
+	password, err := i.opts.NewPassword()
+	if err != nil {
+		return &ownError{err}
+	}
+	i.password, i.ownPassword = password, true
+	return nil
+}
+
+// notOurs is the error for an admin that our credentials do not open.
+func (i *Initializer) notOurs() error {
+	noPassword := i.password == ""
+	if i.ownPassword {
+		if i.opts.ForgetPassword != nil {
+			if err := i.opts.ForgetPassword(); err != nil {
+				i.log.Warn("cannot remove a password that was never in force", slog.Any("error", err))
+			}
+		}
+		i.password, i.ownPassword, noPassword = "", false, true
+	}
+	if i.firstBoot {
+		return &TakeoverError{Username: i.opts.Credentials.Username}
+	}
+	return &MismatchError{Username: i.opts.Credentials.Username, NoPassword: noPassword}
+}
+
+// settle brings the controller to what was asked: read, compare, one PUT with
+// what differs, read back, compare again.
+func (i *Initializer) settle(ctx context.Context, result *Result) error {
+	info, settable, err := i.client.readController(ctx, i.token)
+	if err != nil {
+		return err
+	}
+	result.ControllerID = info.ControllerID.String()
+	result.ServerVersion = info.Version
+	want, missing := supported(i.opts.Want, info, settable)
+	fallback, _ := supported(i.opts.Fallback, info, settable)
+	result.Unsupported = missing
+	have := held(info)
+	to := target(want, fallback, have, false)
+	if changes := compare(to, have); len(changes) > 0 {
+		result.Changed = changes
+		if !i.opts.DryRun {
+			if err := i.change(ctx, to, have); err != nil {
+				return err
+			}
+		}
+	}
+	// v0.1.4 takes its URLs from its config file and never says them.
+	result.URLsMissing = settable && (vacant(to.MetadataURL) || vacant(to.CallbackURL))
+	return nil
+}
+
+// change sends the PUT and reads back what the server made of it.
+func (i *Initializer) change(ctx context.Context, to, have Controller) error {
+	i.log.Debug("updating the controller")
+	if err := i.client.UpdateController(ctx, i.token, update(to, have)); err != nil {
+		if a, garm := fromGarm(err); garm && a.Code == 400 {
+			return &RefusedError{What: "the controller's new values", Reason: a.Details, Configuration: true}
+		}
+		return err
+	}
+	info, _, err := i.client.readController(ctx, i.token)
+	if err != nil {
+		return err
+	}
+	if left := compare(to, held(info)); len(left) > 0 {
+		return fmt.Errorf("the controller did not keep the %s: asked for %q, it holds %q", left[0].Field, left[0].To, left[0].From)
+	}
+	return nil
+}
+
+// dryRun reports for a server that would get an admin.
+func (i *Initializer) dryRun(ctx context.Context, result *Result) error {
+	state, err := i.Probe(ctx)
+	if err != nil {
+		return err
+	}
+	if state != NoAdmin {
+		return i.notOurs()
+	}
+	result.AdminCreated = true
+	to := target(i.opts.Want, i.opts.Fallback, Controller{}, false)
+	result.Changed = compare(to, Controller{})
+	result.URLsMissing = to.MetadataURL == "" || to.CallbackURL == ""
+	return nil
+}

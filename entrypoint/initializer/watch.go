@@ -1,0 +1,141 @@
+package initializer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// watchState is what Watch remembers between two looks.
+type watchState struct {
+	// trouble is the failure that was reported last, empty: none; since when.
+	trouble string
+	since   time.Time
+	// silent is when a look first went without any answer; zero: the last
+	// look had one. Counted from a look and not from the last answer, so that
+	// a process that was paused for an hour is not declared silent at once.
+	silent time.Time
+	// drift is the difference that was named last.
+	drift string
+}
+
+// Watch keeps the server initialised: it asks for the controller once per
+// Interval with the token it has, logs in again only when that is refused, runs
+// the whole of Ensure's states when the server lost its admin, and replaces
+// missing and placeholder URLs. What people set by hand stays. Each change of
+// state is one log line.
+//
+// It returns nil when ctx ends, and *UnreachableError when the server gave no
+// answer at all for SilenceLimit.
+func (i *Initializer) Watch(ctx context.Context) error {
+	if i.opts.Interval <= 0 {
+		<-ctx.Done()
+		return nil
+	}
+	for sleep(ctx, jitter(i.opts.Interval)) {
+		start, before := time.Now(), i.client.wire.lastAnswer
+		err := i.look(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		i.report(err, start)
+		if i.client.wire.lastAnswer != before {
+			i.watch.silent = time.Time{}
+			continue
+		}
+		if i.watch.silent.IsZero() {
+			i.watch.silent = start
+		}
+		if limit := i.opts.SilenceLimit; limit > 0 && time.Since(i.watch.silent) >= limit {
+			return &UnreachableError{Last: err}
+		}
+	}
+	return nil
+}
+
+// look asks once, and mends what it may.
+func (i *Initializer) look(ctx context.Context) error {
+	if i.token == "" {
+		return i.lookAsStranger(ctx)
+	}
+	info, settable, err := i.client.readController(ctx, i.token)
+	a, garm := fromGarm(err)
+	switch {
+	case err == nil:
+	case garm && (a.Code == 401 || a.Kind == kindInitRequired):
+		i.token = ""
+		return i.again(ctx)
+	case garm && a.Code == 404:
+		return errors.New("the server's controller record is gone; a restart of garm makes a new one")
+	default:
+		return err
+	}
+	want, _ := supported(i.opts.Want, info, settable)
+	fallback, _ := supported(i.opts.Fallback, info, settable)
+	have := held(info)
+	to := target(want, fallback, have, true)
+	if changes := compare(to, have); len(changes) > 0 {
+		if err := i.change(ctx, to, have); err != nil {
+			return err
+		}
+		i.log.Info("controller URLs were missing and are set again", slog.String("changes", Changes(changes).String()))
+	}
+	i.nameDrift(compare(target(want, Controller{}, to, false), to))
+	return nil
+}
+
+// lookAsStranger is for a server whose admin is not ours: all that can be of
+// use is that it loses him.
+func (i *Initializer) lookAsStranger(ctx context.Context) error {
+	state, err := i.Probe(ctx)
+	if err != nil {
+		return err
+	}
+	if state == NoAdmin {
+		return i.again(ctx)
+	}
+	return i.notOurs()
+}
+
+// again goes through Ensure's states once, since the token was refused or the
+// server has no admin.
+func (i *Initializer) again(ctx context.Context) error {
+	var result Result
+	err := i.attempt(ctx, &result)
+	if result.AdminCreated {
+		i.log.Warn("the server had lost its admin, who is created again", slog.String("user", i.opts.Credentials.Username))
+	}
+	if len(result.Changed) > 0 && err == nil {
+		i.log.Info("controller URLs are set again", slog.String("changes", Changes(result.Changed).String()))
+	}
+	return err
+}
+
+// report turns what a look found into at most one line.
+func (i *Initializer) report(err error, start time.Time) {
+	w := &i.watch
+	switch {
+	case err == nil && w.trouble != "":
+		i.log.Info("the server is well again", slog.Duration("after", time.Since(w.since).Round(time.Second)))
+		w.trouble = ""
+	case err != nil && w.trouble != err.Error():
+		if w.trouble == "" {
+			w.since = start
+		}
+		w.trouble = err.Error()
+		i.log.Warn("the server is not as it should be", slog.String("reason", w.trouble))
+	}
+}
+
+// nameDrift says once what differs from the configuration and is left alone.
+func (i *Initializer) nameDrift(drift []Change) {
+	text := Changes(drift).String()
+	if text == i.watch.drift {
+		return
+	}
+	i.watch.drift = text
+	if text != "" {
+		i.log.Warn("the controller was changed by hand; the configured values come back at the next start", slog.String("drift", text))
+	}
+}
