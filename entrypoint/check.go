@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// check validates everything that can be validated without a server, and says
+// what a start would do. It writes nothing.
+func (a *app) check(inv invocation) int {
+	s, warnings, err := readSettings(cmdCheck, inv.flags, a.env)
+	p, planErr := makePlan(s)
+	_, binaryErr := a.lookPath(s.Binary)
+	if err = errors.Join(err, planErr, binaryErr); err != nil {
+		a.printFaults(err)
+		return exitConfig
+	}
+	for _, w := range warnings {
+		fmt.Fprintln(a.stdout, "warning:", w)
+	}
+	for _, line := range p.describe() {
+		fmt.Fprintln(a.stdout, line)
+	}
+	return exitOK
+}
+
+// describe says what a start would do.
+func (p *plan) describe() []string {
+	config := "config " + p.config.Path + ": good"
+	if p.generated != nil {
+		config = "config " + p.config.Path + ": does not exist, would be generated"
+	}
+	lines := []string{config, "server: " + p.config.BaseURL()}
+	if p.newDatabase {
+		lines = append(lines, "database: new, the server would be initialised")
+	} else {
+		lines = append(lines, "database: exists")
+	}
+	switch {
+	case !p.settings.Init:
+		lines = append(lines, "initialising: switched off")
+	case p.makePassword:
+		lines = append(lines, "password: would be generated and kept in "+p.keeper.path)
+	case p.password == "":
+		lines = append(lines, "password: none is known, so an existing admin could not be logged in")
+	case p.passwordKept():
+		lines = append(lines, "password: kept in "+p.keeper.path)
+	default:
+		lines = append(lines, "password: as configured")
+	}
+	return append(lines, "good")
+}

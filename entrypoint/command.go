@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// invocation is what the command line asks for.
+type invocation struct {
+	command string
+	// flags that were given, by name.
+	flags map[string]string
+	// args for the program that is run: garm's, or CMD and its own.
+	args []string
+	// printOnly: garm's arguments make it print and end (-version).
+	printOnly bool
+	// Of healthcheck.
+	live   bool
+	server string
+	// Of init.
+	output string
+	dryRun bool
+}
+
+// usageError is wrong usage: exit code 64.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// parse reads the command line (without the program's name). Our reserved
+// words come first; a dash belongs to garm, as in the upstream image; any
+// other word is a program to supervise.
+func parse(args []string) (invocation, error) {
+	if len(args) == 0 {
+		return invocation{command: cmdRun}, nil
+	}
+	word, rest := args[0], args[1:]
+	switch word {
+	case "-h", "--help", cmdHelp:
+		return invocation{command: cmdHelp, args: rest}, nil
+	case cmdVersion:
+		return invocation{command: cmdVersion}, nil
+	case cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck:
+		return parseFlags(word, rest)
+	case "garm":
+		return forGarm(invocation{command: cmdRun}, rest)
+	case cmdExec:
+		rest, _ = cutDashes(rest)
+		if len(rest) == 0 {
+			return invocation{}, usagef("exec needs a program: garm-entrypoint exec -- CMD [ARGS]")
+		}
+		return invocation{command: cmdExec, args: rest}, nil
+	}
+	if strings.HasPrefix(word, "-") {
+		rest, cut := cutDashes(args)
+		if !cut {
+			rest = args
+		}
+		return forGarm(invocation{command: cmdRun}, rest)
+	}
+	return invocation{command: cmdExec, args: args}, nil
+}
+
+// cutDashes removes a leading "--".
+func cutDashes(args []string) ([]string, bool) {
+	if len(args) > 0 && args[0] == "--" {
+		return args[1:], true
+	}
+	return args, false
+}
+
+// parseFlags reads the flags of one of our own commands.
+func parseFlags(command string, args []string) (invocation, error) {
+	inv := invocation{command: command, flags: map[string]string{}}
+	own, garms := args, []string(nil)
+	if n := slices.Index(args, "--"); n >= 0 {
+		own, garms = args[:n], args[n+1:]
+	}
+	set := flagSet(&inv)
+	switch err := set.Parse(own); {
+	case errors.Is(err, flag.ErrHelp):
+		return invocation{command: cmdHelp, args: []string{command}}, nil
+	case err != nil:
+		return inv, usagef("%s: %v; see garm-entrypoint help", command, err)
+	case set.NArg() > 0 && command == cmdRun:
+		return inv, usagef("run: unexpected argument %q; arguments for garm go after --", set.Arg(0))
+	case set.NArg() > 0:
+		return inv, usagef("%s: unexpected argument %q; see garm-entrypoint help", command, set.Arg(0))
+	case len(garms) > 0 && command != cmdRun:
+		return inv, usagef("%s: only run takes arguments for garm", command)
+	case inv.output != "" && inv.output != "text" && inv.output != "json":
+		return inv, usagef("init: --output is text or json, not %q", inv.output)
+	}
+	return forGarm(inv, garms)
+}
+
+// flagSet declares the flags of a command.
+func flagSet(inv *invocation) *flag.FlagSet {
+	set := flag.NewFlagSet(inv.command, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() {}
+	for _, o := range options {
+		if o.secret || !o.appliesTo(inv.command) {
+			continue
+		}
+		set.Var(&flagValue{name: o.flag(), into: inv.flags, toggle: o.kind == toggle}, o.flag(), o.help)
+	}
+	switch inv.command {
+	case cmdHealthcheck:
+		set.BoolVar(&inv.live, "live", false, "")
+		set.StringVar(&inv.server, "server", "", "")
+	case cmdInit:
+		set.StringVar(&inv.output, "output", "text", "")
+		set.BoolVar(&inv.dryRun, "dry-run", false, "")
+	}
+	return set
+}
+
+// flagValue notes that a flag was given; the settings check it.
+type flagValue struct {
+	name   string
+	into   map[string]string
+	toggle bool
+}
+
+func (f *flagValue) String() string     { return "" }
+func (f *flagValue) Set(v string) error { f.into[f.name] = v; return nil }
+func (f *flagValue) IsBoolFlag() bool   { return f.toggle }
+
+// forGarm takes out of garm's arguments what concerns us too: the config,
+// which we read and pass on with two dashes, since one dash ends with garm
+// v0.2; and the flags that only print.
+func forGarm(inv invocation, args []string) (invocation, error) {
+	if inv.flags == nil {
+		inv.flags = map[string]string{}
+	}
+	ours, given := inv.flags["config"]
+	for n := 0; n < len(args); n++ {
+		name, value, inline := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[n], "-"), "-"), "=")
+		dashed := strings.HasPrefix(args[n], "-")
+		switch {
+		case dashed && name == "config":
+			if !inline {
+				if n+1 == len(args) {
+					return inv, usagef("--config needs the path of garm's config")
+				}
+				n++
+				value = args[n]
+			}
+			if value == "" {
+				return inv, usagef("--config needs the path of garm's config")
+			}
+			if given && ours != value {
+				return inv, usagef("the config is given twice: %s and %s", ours, value)
+			}
+			inv.flags["config"] = value
+		case dashed && (name == "version" || name == "v" || name == "h" || name == "help"):
+			inv.printOnly = true
+			inv.args = append(inv.args, args[n])
+		default:
+			inv.args = append(inv.args, args[n])
+		}
+	}
+	return inv, nil
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+
+	"garm-entrypoint/supervisor"
+)
+
+// exec supervises CMD. Its environment and umask stay as they are.
+func (a *app) exec(inv invocation) int {
+	path, err := a.lookPath(inv.args[0])
+	if err != nil {
+		return a.fail(err)
+	}
+	return a.runProgram(supervisor.Command{
+		Path: path, Args: inv.args, Env: a.env, Umask: -1, Terminal: true,
+	})
+}
+
+// printGarm lets garm print what it was asked for, such as its version.
+func (a *app) printGarm(inv invocation) int {
+	binary, set := a.env.get("GARM_BINARY")
+	if !set || binary == "" {
+		binary = "garm"
+	}
+	path, err := a.lookPath(binary)
+	if err != nil {
+		return a.fail(err)
+	}
+	return a.runProgram(supervisor.Command{
+		Path: path, Args: append([]string{filepath.Base(path)}, inv.args...),
+		Env: a.env.without("GARM_PASSWORD"), Umask: -1, Terminal: true,
+	})
+}
+
+func (a *app) lookPath(name string) (string, error) {
+	path, _ := a.env.get("PATH")
+	return supervisor.LookPath(name, path)
+}
+
+// runProgram supervises one program from start to end.
+func (a *app) runProgram(cmd supervisor.Command) int {
+	sup, err := supervisor.New(supervisor.Options{Logger: newLogger(a.stderr, "", ""), Signals: a.signals})
+	if err != nil {
+		return a.fail(err)
+	}
+	defer sup.Close()
+	child, err := sup.Start(cmd)
+	var stopped *supervisor.StopRequestedError
+	switch {
+	case errors.As(err, &stopped):
+		return stopped.ExitCode()
+	case err != nil:
+		return a.fail(err)
+	}
+	return child.Status().Code()
+}

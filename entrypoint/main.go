@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"garm-entrypoint/supervisor"
+	"garm-entrypoint/supervisor/signals"
+	"garm-entrypoint/supervisor/sigtrap"
+)
+
+// version is set by the linker.
+var version = "devel"
+
+// userAgent names us in garm's access log.
+func userAgent() string { return "garm-entrypoint/" + version }
+
+func main() {
+	a := app{
+		env:     os.Environ(),
+		stdout:  os.Stdout,
+		stderr:  supervisor.LogWriter(2),
+		signals: sigtrap.Signals,
+	}
+	os.Exit(a.run(os.Args[1:]))
+}
+
+// app is the process: what main takes from the outside, handed down.
+type app struct {
+	env            environment
+	stdout, stderr io.Writer
+	signals        *signals.Trap
+}
+
+// run carries out a command line and returns the exit code.
+func (a *app) run(args []string) int {
+	inv, err := parse(args)
+	if err != nil {
+		return a.fail(err)
+	}
+	switch inv.command {
+	case cmdHelp:
+		return a.help(inv)
+	case cmdVersion:
+		fmt.Fprintln(a.stdout, "garm-entrypoint", version)
+		return exitOK
+	case cmdExec:
+		return a.exec(inv)
+	case cmdHealthcheck:
+		return a.healthcheck(inv)
+	case cmdCheck:
+		return a.check(inv)
+	case cmdInit:
+		return a.initialise(inv)
+	case cmdWatch:
+		return a.watch(inv)
+	}
+	if inv.printOnly {
+		return a.printGarm(inv)
+	}
+	return a.supervise(inv)
+}
+
+func (a *app) help(inv invocation) int {
+	topic := ""
+	if len(inv.args) > 0 {
+		topic = inv.args[0]
+		if purposeOf(topic) == "" {
+			return a.fail(usagef("help: there is no command %q", topic))
+		}
+	}
+	printHelp(a.stdout, topic)
+	return exitOK
+}
+
+// fail prints an error that ends the program before it has a logger, one line
+// per fault, and returns its exit code.
+func (a *app) fail(err error) int {
+	var usage *usageError
+	var start *supervisor.StartError
+	var stopped *stoppedError
+	code := exitConfig
+	switch {
+	case errors.As(err, &usage):
+		code = exitUsage
+	case errors.As(err, &start):
+		code = start.ExitCode()
+	case errors.As(err, &stopped):
+		code = 128 + int(stopped.signal)
+	}
+	a.printFaults(err)
+	return code
+}
+
+func (a *app) printFaults(err error) {
+	for _, fault := range faultsOf(err) {
+		fmt.Fprintf(a.stderr, "garm-entrypoint: %v\n", fault)
+	}
+}
+
+// faultsOf takes joined errors apart, so that each stands on a line.
+func faultsOf(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, faultsOf(e)...)
+	}
+	return all
+}
+
+// warn prints remarks on what was asked for.
+func warn(log *slog.Logger, warnings []string) {
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/internal/durable"
+)
+
+// passwordFile is the file in the state directory that keeps a generated
+// password.
+const passwordFile = "admin-password"
+
+// keeper makes and keeps the generated password. It is on disk before anybody
+// uses it, since a password that is in force and lost locks everybody out.
+type keeper struct {
+	path string
+}
+
+func newKeeper(stateDir string) keeper {
+	return keeper{path: filepath.Join(stateDir, passwordFile)}
+}
+
+// load returns the kept password, "" when none is kept. A file that is there
+// and cannot hold a password of ours is a fault: overwriting it might destroy
+// the only copy of something.
+func (k keeper) load() (string, error) {
+	value, err := readValueFile(k.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("cannot use the kept password in %s: %w; remove the file if the password is not needed", k.path, durable.Explain(err, k.path))
+	case len(value) > initializer.MaxPassword:
+		return "", fmt.Errorf("cannot use the kept password in %s: it has %d bytes, garm takes at most %d; remove the file if the password is not needed", k.path, len(value), initializer.MaxPassword)
+	}
+	return value, nil
+}
+
+// create makes a password of 192 random bits and keeps it.
+func (k keeper) create() (string, error) {
+	var random [24]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", fmt.Errorf("cannot generate a password: %w", err)
+	}
+	password := base64.RawURLEncoding.EncodeToString(random[:])
+	if err := durable.Create(k.path, []byte(password+"\n")); err != nil {
+		return "", fmt.Errorf("cannot keep the generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
+	}
+	return password, nil
+}
+
+// forget removes a password that was never in force.
+func (k keeper) forget() error { return durable.Remove(k.path) }

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"garm-entrypoint/entrypoint/garmconfig"
+	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/image"
+	"garm-entrypoint/internal/durable"
+)
+
+// plan is everything that a run needs to know before garm starts. Making it
+// finds every fault; carrying it out (writing what has to be generated) comes
+// after, so that a refused start changes nothing.
+type plan struct {
+	settings settings
+	config   *garmconfig.Config
+	// generated is the config to be written; nil: there is one.
+	generated []byte
+	// newDatabase: garm will start on an empty database.
+	newDatabase bool
+	keeper      keeper
+	password    string
+	// makePassword: one has to be generated before garm starts.
+	makePassword bool
+	want         initializer.Controller
+	certificate  *x509.Certificate
+}
+
+// makePlan looks at everything and writes nothing.
+func makePlan(s settings) (*plan, error) {
+	p := &plan{settings: s, password: s.Password}
+	if err := p.readConfig(); err != nil {
+		return nil, err
+	}
+	var faults []error
+	var err error
+	if p.newDatabase, err = p.config.DatabaseIsNew(); err != nil {
+		faults = append(faults, err)
+	}
+	if p.want, err = s.controller(); err != nil {
+		faults = append(faults, err)
+	}
+	if p.config.TLS {
+		if p.certificate, err = readLeaf(p.config.Certificate); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if s.Init {
+		faults = append(faults, p.planPassword())
+	}
+	return p, errors.Join(faults...)
+}
+
+// readConfig reads garm's config or prepares one.
+func (p *plan) readConfig() error {
+	path := p.settings.Config
+	config, err := garmconfig.Load(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		p.config = config
+		return err
+	}
+	dir := filepath.Dir(path)
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("cannot read %s: it is a link to nowhere", path)
+	}
+	database := filepath.Join(dir, image.DatabaseFile)
+	if _, err := os.Lstat(database); err == nil {
+		return fmt.Errorf("cannot generate %s: %s exists, and a new passphrase would make it unreadable; restore the config that belongs to it, or move the database away", path, database)
+	}
+	if err := durable.Writable(dir); err != nil {
+		return fmt.Errorf("cannot generate %s, which does not exist (set GARM_CONFIG to the path of an existing one): %w", path, err)
+	}
+	if p.generated, err = image.DefaultConfig(dir); err != nil {
+		return fmt.Errorf("cannot generate %s: %w", path, err)
+	}
+	p.config, err = garmconfig.Parse(path, p.generated)
+	return err
+}
+
+// planPassword finds out where the password comes from.
+func (p *plan) planPassword() error {
+	dir := p.settings.StateDir
+	if dir == "" && p.config.SQLiteFile != "" {
+		dir = filepath.Dir(p.config.SQLiteFile)
+	}
+	if dir == "" {
+		if p.password == "" {
+			return errors.New("cannot keep a generated password: the database is not sqlite, so set GARM_STATE_DIR or GARM_PASSWORD")
+		}
+		return nil
+	}
+	p.keeper = newKeeper(dir)
+	if p.password != "" {
+		return nil
+	}
+	var err error
+	if p.password, err = p.keeper.load(); err != nil || p.password != "" {
+		return err
+	}
+	if p.newDatabase {
+		p.makePassword = true
+		if err := durable.Writable(dir); err != nil {
+			return fmt.Errorf("cannot keep a generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
+		}
+	}
+	return nil
+}
+
+// carryOut writes what was planned to be generated.
+func (p *plan) carryOut() error {
+	if p.generated != nil {
+		if err := durable.Create(p.config.Path, p.generated); err != nil {
+			return err
+		}
+	}
+	if p.makePassword {
+		var err error
+		if p.password, err = p.keeper.create(); err != nil {
+			return err
+		}
+	}
+	return p.tidy()
+}
+
+// tidy removes the temporary files that a killed start left behind.
+func (p *plan) tidy() error {
+	err := durable.RemoveStale(p.config.Path)
+	if p.keeper.path != "" {
+		err = errors.Join(err, durable.RemoveStale(p.keeper.path))
+	}
+	return err
+}
+
+// passwordKept reports whether the password in use is the kept one.
+func (p *plan) passwordKept() bool { return p.settings.Password == "" }
+
+// options for the initialiser of the local server.
+func (p *plan) options() (initializer.Options, error) {
+	server, err := url.Parse(p.config.BaseURL())
+	if err != nil {
+		return initializer.Options{}, fmt.Errorf("cannot use the server's address: %w", err)
+	}
+	credentials := p.settings.credentials()
+	credentials.Password = p.password
+	return initializer.Options{
+		Server: server,
+		// No proxy: HTTP_PROXY is not meant for a server on this host.
+		Transport:      initializer.NewTransport(initializer.Trust{Certificate: p.certificate}, nil),
+		UserAgent:      userAgent(),
+		Credentials:    credentials,
+		NewPassword:    p.keeper.create,
+		ForgetPassword: p.keeper.forget,
+		FirstBoot:      p.newDatabase,
+		Want:           p.want,
+		Fallback:       fallback(p.config),
+		Interval:       p.settings.WatchInterval,
+		SilenceLimit:   p.settings.APITimeout,
+	}, nil
+}
+
+// fallback is what [default] in garm's config says. garm v0.1.5 to v0.2.1
+// copies it into an empty controller itself, later ones ignore it silently.
+func fallback(c *garmconfig.Config) initializer.Controller {
+	return initializer.Controller{MetadataURL: c.MetadataURL, CallbackURL: c.CallbackURL, WebhookURL: c.WebhookURL}
+}
+
+// readLeaf returns the first certificate of a PEM file: the server's own, which
+// garm serves.
+func readLeaf(path string) (*x509.Certificate, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the server's certificate %s: %w", path, unwrapPath(err))
+	}
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			return nil, fmt.Errorf("cannot use the server's certificate %s: it holds no PEM certificate", path)
+		}
+		if block.Type == "CERTIFICATE" {
+			leaf, err := x509.ParseCertificate(block.Bytes)
+			if err != nil {
+				return nil, fmt.Errorf("cannot use the server's certificate %s: %w", path, err)
+			}
+			return leaf, nil
+		}
+	}
+}

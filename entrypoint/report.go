@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"garm-entrypoint/entrypoint/initializer"
+)
+
+// sayReady tells a user who sees only this log the state and what to do next.
+func (b *boot) sayReady(r initializer.Result) {
+	p := b.plan
+	admin := "admin is already there"
+	if r.AdminCreated {
+		admin = "admin created"
+	}
+	attrs := []any{slog.String("user", p.settings.Username)}
+	if p.passwordKept() {
+		attrs = append(attrs, slog.String("password_file", p.keeper.path))
+	}
+	b.log.Info(admin, attrs...)
+	b.sayURLs(r)
+	b.log.Info("ready", after(b.started), slog.String("url", p.config.BaseURL()),
+		slog.String("garm", orUnknown(r.ServerVersion)), slog.String("controller", r.ControllerID))
+}
+
+func (b *boot) sayURLs(r initializer.Result) {
+	if len(r.Changed) > 0 {
+		b.log.Info("controller URLs set", slog.String("changes", initializer.Changes(r.Changed).String()))
+	}
+	if len(r.Unsupported) > 0 {
+		b.log.Warn("this garm cannot hold everything that was asked for",
+			slog.String("not_set", strings.Join(r.Unsupported, ", ")), slog.String("garm", orUnknown(r.ServerVersion)))
+	}
+	if r.URLsMissing {
+		b.log.Warn("the controller has no metadata and callback URL, so runners cannot report yet: set GARM_BASE_URL to where they reach this server")
+	}
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "unknown"
+	}
+	return version
+}
+
+// cure says what the user can do about an error.
+func (b *boot) cure(err error) string {
+	var (
+		refused  *initializer.RefusedError
+		mismatch *initializer.MismatchError
+		takeover *initializer.TakeoverError
+	)
+	p := b.plan
+	switch {
+	case errors.As(err, &takeover):
+		return "keep the volume for forensics and start with a fresh one"
+	case errors.As(err, &mismatch) && mismatch.NoPassword:
+		return "set GARM_USERNAME and GARM_PASSWORD to the admin's credentials, or GARM_INIT=false"
+	case errors.As(err, &mismatch) && p.passwordKept():
+		return fmt.Sprintf("the password kept in %s is not in force: set GARM_PASSWORD to the one that is", p.keeper.path)
+	case errors.As(err, &mismatch):
+		return "set GARM_USERNAME and GARM_PASSWORD to the credentials that are in force (garm has no API to change them)"
+	case errors.As(err, &refused) && strings.Contains(refused.Reason, "password"):
+		return "set GARM_PASSWORD to a stronger one (several unrelated words, or 16 random characters), or leave it out to have one generated"
+	case errors.As(err, &refused) && refused.Configuration:
+		return "change the value that the reason names"
+	}
+	return "look at garm's own log above"
+}

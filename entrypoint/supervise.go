@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"garm-entrypoint/supervisor"
+)
+
+// supervise is the main job: run garm, and initialise it.
+func (a *app) supervise(inv invocation) int {
+	start := time.Now()
+	s, warnings, err := readSettings(cmdRun, inv.flags, a.env)
+	p, planErr := makePlan(s)
+	if err = errors.Join(err, planErr); err != nil {
+		return a.fail(err)
+	}
+	log := a.logger(s, p.config.LogLevel, p.config.LogFormat)
+	warn(log, warnings)
+	binary, err := a.lookPath(s.Binary)
+	if err != nil {
+		return a.fail(err)
+	}
+	sup, err := supervisor.New(supervisor.Options{Logger: log, Signals: a.signals})
+	if err != nil {
+		return a.fail(err)
+	}
+	defer sup.Close()
+	if err := p.carryOut(); err != nil {
+		return a.fail(err)
+	}
+	p.announce(log)
+	b := &boot{
+		plan: p, log: log, sup: sup, start: start,
+		command: supervisor.Command{
+			Path:        binary,
+			Args:        append([]string{filepath.Base(binary), "--config", p.config.Path}, inv.args...),
+			Env:         a.env.without("GARM_PASSWORD"),
+			Umask:       s.Umask,
+			StopTimeout: s.StopTimeout,
+		},
+	}
+	return b.run()
+}
+
+// logger for our own lines: as configured, else as garm's.
+func (a *app) logger(s settings, level, format string) *slog.Logger {
+	if s.LogLevel != "" {
+		level = s.LogLevel
+	}
+	if s.LogFormat != "" {
+		format = s.LogFormat
+	}
+	return newLogger(a.stderr, level, format)
+}
+
+// announce says what was generated.
+func (p *plan) announce(log *slog.Logger) {
+	if p.generated != nil {
+		log.Info("generated garm's config, which did not exist", slog.String("path", p.config.Path))
+	}
+	if p.makePassword {
+		log.Info("generated the admin's password", slog.String("path", p.keeper.path))
+	}
+}
