@@ -16,9 +16,7 @@ import (
 // user, before any file of a database is made.
 func TestAccessVerdictIsGarms(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to make files of another user")
-	}
+	needRoot(t)
 	garm := copyGarm(t, testgarm.PublicDir(t))
 	main := []string{"garm.db", "garm.db-wal", "garm.db-shm"}
 	blob := []string{"blob-garm.db", "blob-garm.db-wal", "blob-garm.db-shm"}
@@ -92,6 +90,13 @@ func copyGarm(t *testing.T, dir string) string {
 	return path
 }
 
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to make files of another user")
+	}
+}
+
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
@@ -104,13 +109,16 @@ func must(t *testing.T, errs ...error) {
 // A log file that garm cannot write makes it silent.
 func TestAccessOfLogFile(t *testing.T) {
 	t.Parallel()
+	needRoot(t)
 	dir := testgarm.PublicDir(t)
 	must(t, os.Mkdir(dir+"/closed", 0o555), os.Mkdir(dir+"/open", 0o777), os.Chmod(dir+"/open", 0o777),
-		os.WriteFile(dir+"/open/locked", nil, 0o444), os.WriteFile(dir+"/closed/locked", nil, 0o444))
+		os.WriteFile(dir+"/open/locked", nil, 0o444), os.WriteFile(dir+"/closed/locked", nil, 0o444),
+		os.WriteFile(dir+"/closed/ours", nil, 0o600), os.Chown(dir+"/closed/ours", testgarm.UserID, 0))
 	database := dir + "/open/garm.db"
 	for log, want := range map[string]string{
 		dir + "/open/new":      "",
 		dir + "/open/locked":   "", // moved away by garm
+		dir + "/closed/ours":   "",
 		dir + "/closed/new":    "directory " + dir + "/closed",
 		dir + "/closed/x/y":    "directory " + dir + "/closed",
 		dir + "/closed/locked": "directory " + dir + "/closed",

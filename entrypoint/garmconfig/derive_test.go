@@ -72,9 +72,8 @@ func TestLoopback(t *testing.T) {
 		if got, want := values(t, string(out)), values(t, kept); !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %#v\nwant %#v\nfrom\n%s", got, want, out)
 		}
-		again, err := config.Loopback(addr)
-		if err != nil || string(again) != string(out) || config.Bind != "10.0.0.1" {
-			t.Errorf("the config was changed by deriving from it: %v", err)
+		if !reflect.DeepEqual(map[string]any(config.root), values(t, rich)) {
+			t.Error("the config was changed by deriving from it")
 		}
 	}
 	t.Run("v4", func(t *testing.T) { check(t, loopback) })

@@ -86,7 +86,6 @@ func (s section) path(key string) string { return strings.TrimPrefix(s.name+"."+
 // differ in case only are one to the library.
 func (s section) sub(key string) section {
 	sub := section{table: table{}, name: s.path(key), faults: s.faults}
-	exact, _ := s.table[key].(map[string]any)
 	for name, value := range s.table {
 		if !strings.EqualFold(name, key) {
 			continue
@@ -97,7 +96,6 @@ func (s section) sub(key string) section {
 			s.faults.add(sub.name, "is no table: write [%s] above its keys", sub.name)
 		}
 	}
-	maps.Copy(sub.table, exact)
 	return sub
 }
 

@@ -58,6 +58,9 @@ func TestBuilds(t *testing.T) {
 		p.WaitFor(Version(t), 5*time.Second)
 		p.Wait(5 * time.Second)
 	}
+	if code := Start(t, Entrypoint(t), []string{"version"}, nil).Wait(5 * time.Second); code != 0 {
+		t.Errorf("our own: ended with %d", code)
+	}
 }
 
 func TestProc(t *testing.T) {
