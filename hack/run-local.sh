@@ -16,6 +16,9 @@ trap '[ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true' INT TERM HUP
 echo "building garm $version (the first time takes a minute or two; no web UI: its assets are not in the Go module)"
 go build -ldflags "-X $module/util/appdefaults.Version=$version" -o "$dir/bin/" "$module/cmd/garm" "$module/cmd/garm-cli"
 
+# Without URLs a new garm answers little.
+[ -n "${GARM_BASE_URL:-}${GARM_METADATA_URL:-}" ] || export GARM_BASE_URL=http://127.0.0.1:9997
+
 # HOME: garm-cli's profile goes there, and not over the user's own.
 PATH=$dir/bin:$PATH HOME=$dir GARM_CONFIG=$dir/config.toml "$entrypoint" run &
 pid=$!

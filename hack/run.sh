@@ -17,18 +17,35 @@ healthcheck() {
 	docker exec "$NAME" /usr/local/bin/garm-entrypoint healthcheck
 }
 
+# local_url prints where the published port is reached from this machine.
+local_url() {
+	host=${publish%:*}
+	case $host in
+	"$publish" | 0.0.0.0 | '[::]') host=localhost ;;
+	esac
+	printf 'http://%s:%s\n' "$host" "${publish##*:}"
+}
+
 # start runs a new container, in place of a stopped one of ours. The garm data is in the volume and stays.
 start() {
 	[ -z "$(state "$NAME")" ] || docker container rm "$NAME" >/dev/null
 
 	# By name alone: no value gets into an argument list.
 	set --
+	new_volume=
+	docker volume inspect "$NAME" >/dev/null 2>&1 || new_volume=true
+	if [ -n "$new_volume" ] && [ -z "${GARM_BASE_URL:-}${GARM_METADATA_URL:-}" ]; then
+		# Without URLs a new garm answers little. These do for a look around on this machine; an old volume keeps what it has.
+		GARM_BASE_URL=$(local_url)
+		export GARM_BASE_URL
+	fi
 	for variable in $handed_on; do
 		! printenv "$variable" >/dev/null || set -- "$@" --env "$variable"
 	done
 	docker run --detach --name "$NAME" --label "$owner_label=make-run" --stop-timeout 150 \
 		--volume "$NAME:/etc/garm" --publish "$publish:9997" "$@" "$IMAGE" >/dev/null || {
 		[ -z "$(state "$NAME")" ] || docker container rm --force "$NAME" >/dev/null
+		[ -z "$new_volume" ] || docker volume rm "$NAME" >/dev/null 2>&1 || true
 		die "cannot start the container: when the port is taken, choose another one with PUBLISH=127.0.0.1:PORT"
 	}
 }
@@ -48,10 +65,7 @@ wait_ready() {
 }
 
 report() {
-	address=$(docker port "$NAME" 9997/tcp | head -n 1)
-	case $address in
-	0.0.0.0:* | '[::]:'*) address=localhost:${address##*:} ;;
-	esac
+	url=$(local_url)
 	user=$(docker container inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$NAME" | sed -n 's/^GARM_USERNAME=//p')
 	# The file is there when, and only when, the password was generated.
 	if docker exec "$NAME" test -f /etc/garm/admin-password; then
@@ -59,15 +73,16 @@ report() {
 	else
 		password="the one that was in GARM_PASSWORD when this volume was new"
 	fi
-	ui="http://$address/ui/"
+	ui="$url/ui/"
 	[ "${BASE:-public}" = public ] || ui="none in this stand-in image"
 	cat <<-EOT
 
 		garm is ready.
-		  URL       http://$address
+		  URL       $url
 		  web UI    $ui
 		  user      ${user:-admin}
 		  password  $password
+		  garm-cli  docker exec -it $NAME garm-cli
 		  log       docker logs -f $NAME
 		  stop      make stop      (the data stays in the volume $NAME)
 	EOT

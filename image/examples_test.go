@@ -50,7 +50,7 @@ func TestExampleCompose(t *testing.T) {
 	}
 	c := container{t: t, name: strings.TrimSpace(call("ps", "-q", "garm").stdout)}
 	c.waitReady()
-	c.login("admin", c.password())
+	c.controllerID("admin", c.password())
 	if got := c.inspect("{{.Config.StopTimeout}} {{.HostConfig.RestartPolicy.Name}}"); got != "150 unless-stopped" {
 		t.Errorf("stop timeout and restart policy: %s", got)
 	}

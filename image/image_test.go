@@ -12,18 +12,28 @@ import (
 
 const passwordFile = "/etc/garm/admin-password"
 
-// login logs in with garm-cli in the container, apart from the profile that the entrypoint keeps, and returns the controller's id.
-func (c container) login(username, password string) string {
+// baseURL is for the tests that look at the controller: garm-cli shows none that lacks its URLs.
+var baseURL = []string{"--env", "GARM_BASE_URL=https://garm.example.com"}
+
+// login logs in with garm-cli in the container, and returns the command for what is to be done there. Its profile is apart from the one that
+// the entrypoint keeps.
+func (c container) login(username, password string) []string {
 	c.t.Helper()
-	cli := []string{"env", "HOME=/tmp/" + newName(), "garm-cli"}
-	c.mustExec("mkdir", "-m", "0700", "-p", strings.TrimPrefix(cli[1], "HOME="))
+	home := "/tmp/" + newName()
+	c.mustExec("mkdir", "-m", "0700", home)
+	cli := []string{"env", "HOME=" + home, "garm-cli"}
 	c.mustExec(append(cli, "profile", "add", "--name", "test", "--url", "http://127.0.0.1:9997",
 		"--username", username, "--password", password)...)
+	return cli
+}
 
+// controllerID logs in and returns the id of the controller, which garm makes anew with every new database.
+func (c container) controllerID(username, password string) string {
+	c.t.Helper()
 	var controller struct {
 		ID string `json:"controller_id"`
 	}
-	shown := c.mustExec(append(cli, "controller", "show", "--format", "json")...)
+	shown := c.mustExec(append(c.login(username, password), "controller", "show", "--format", "json")...)
 	if err := json.Unmarshal([]byte(shown), &controller); err != nil || controller.ID == "" {
 		c.t.Fatalf("garm-cli controller show: no controller id (%v) in %s", err, shown)
 	}
@@ -109,23 +119,23 @@ func TestFirstStart(t *testing.T) {
 // TestRestart restarts the container and then runs a new one on its volume: same password, same controller.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	volume := newVolume(t)
-	c := startReady(t, "--volume", volume+":/etc/garm")
+	flags := append([]string{"--volume", newVolume(t) + ":/etc/garm"}, baseURL...)
+	c := startReady(t, flags...)
 	password := c.password()
-	id := c.login("admin", password)
+	id := c.controllerID("admin", password)
 
 	mustDocker(t, "restart", c.name)
 	c.waitReady()
-	if got := c.login("admin", password); got != id {
+	if got := c.controllerID("admin", password); got != id {
 		t.Errorf("controller id %s after a restart: want %s", got, id)
 	}
 	c.remove()
 
-	c = startReady(t, "--volume", volume+":/etc/garm")
+	c = startReady(t, flags...)
 	if got := c.password(); got != password {
 		t.Error("a new container on the volume has another password file")
 	}
-	if got := c.login("admin", password); got != id {
+	if got := c.controllerID("admin", password); got != id {
 		t.Errorf("controller id %s in a new container: want %s", got, id)
 	}
 }
@@ -174,7 +184,7 @@ func TestCommand(t *testing.T) {
 		"garm's --version":  {[]string{"--version"}, `^` + regexp.QuoteMeta(garmPin(t)) + `\n$`, 0},
 		"garm-cli":          {[]string{"garm-cli", "version"}, regexp.QuoteMeta(garmPin(t)), 0},
 		"our version":       {[]string{"version"}, `test`, 0},
-		"environment":       {[]string{"printenv", "GARM_PASSWORD"}, `^kept\n$`, 0},
+		"environment":       {[]string{"sh", "-c", "echo $GARM_PASSWORD"}, `^kept\n$`, 0},
 		"nothing is served": {[]string{"ls", "/etc/garm"}, `^$`, 0},
 	}
 	for name, test := range tests {
