@@ -53,8 +53,7 @@ func (l *loop) endLeftovers() {
 	}
 	switch e.phase {
 	case terminate:
-		l.signalTree(syscall.SIGTERM)
-		l.signalTree(syscall.SIGCONT) // a stopped process could not act on SIGTERM
+		l.signalTree(syscall.SIGTERM, syscall.SIGCONT) // a stopped process could not act on SIGTERM
 		e.phase, e.next = waitGrace, now.Add(e.grace)
 	case waitGrace:
 		if now.Before(e.next) {
@@ -76,15 +75,19 @@ func (l *loop) endLeftovers() {
 
 // signalTree signals every process below us. As PID 1 that is everybody in the namespace, `docker exec` sessions included, which end
 // with us in any case; the kernel spares the caller (kill(2)). Otherwise it is who descends from us by /proc.
-func (l *loop) signalTree(sig syscall.Signal) {
+func (l *loop) signalTree(sigs ...syscall.Signal) {
 	if l.init {
-		_ = syscall.Kill(-1, sig) // ESRCH: nobody; EPERM: nobody we may signal
+		for _, sig := range sigs {
+			_ = syscall.Kill(-1, sig) // ESRCH: nobody; EPERM: nobody we may signal
+		}
 		return
 	}
 	tree, err := descendants()
 	if err != nil {
 		if l.child != nil {
-			l.kill(l.child, sig)
+			for _, sig := range sigs {
+				l.kill(l.child, sig)
+			}
 			return
 		}
 		l.log.warn("cannot end the processes that the child left behind: they cannot be found without /proc; mount it, or run this as PID 1",
@@ -93,22 +96,26 @@ func (l *loop) signalTree(sig syscall.Signal) {
 		return
 	}
 	for _, p := range tree {
-		p.signal(sig)
+		p.signal(sigs...)
 	}
 }
 
 // signal signals a process found in /proc. A child of ours keeps its id until we reap it; another one may be gone and its id recycled,
 // so it is held by a pidfd and looked at again, where the kernel has them (5.3, and a seccomp profile that lets us).
-func (p process) signal(sig syscall.Signal) {
+func (p process) signal(sigs ...syscall.Signal) {
 	fd, err := unix.PidfdOpen(p.id, 0)
-	if err != nil {
-		if err != unix.ESRCH {
-			_ = syscall.Kill(p.id, sig)
-		}
+	if err == unix.ESRCH {
 		return
 	}
-	defer unix.Close(fd)
-	if now, err := readProcess(p.id); err == nil && now.started == p.started {
-		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+	send := func(sig syscall.Signal) error { return syscall.Kill(p.id, sig) }
+	if err == nil {
+		defer unix.Close(fd)
+		send = func(sig syscall.Signal) error { return unix.PidfdSendSignal(fd, sig, nil, 0) }
+	}
+	if now, err := readProcess(p.id); err != nil || now.started != p.started {
+		return
+	}
+	for _, sig := range sigs {
+		_ = send(sig) // ESRCH: gone; EPERM: the log says at the end that something is left
 	}
 }

@@ -270,8 +270,14 @@ func launch(t *testing.T, cmd *exec.Cmd) *supervised {
 		_ = cmd.Wait()
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-s.ended
+		select {
+		case <-s.ended:
+		default: // the test has failed, or was not about the end
+			for _, pid := range all(cmd.Process.Pid) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			<-s.ended
+		}
 	})
 	return s
 }

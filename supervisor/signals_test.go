@@ -286,7 +286,8 @@ func TestJobControlStops(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {
 		for _, terminal := range []bool{false, true} {
-			s := m.start(t, plan{Args: []string{"sleep", "60"}, Terminal: terminal})
+			s := m.start(t, plan{Args: script("echo ready; exec sleep 60"), Terminal: terminal})
+			s.expect("ready") // a stop between fork and exec would stop us too, in vfork(2)
 			child := onlyChild(t, s)
 			for _, sig := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
 				s.signal(sig)
@@ -307,7 +308,8 @@ func TestStopOfAStoppedChild(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {
 		for _, terminal := range []bool{false, true} {
-			s := m.start(t, plan{Args: []string{"sleep", "60"}, Terminal: terminal})
+			s := m.start(t, plan{Args: script("echo ready; exec sleep 60"), Terminal: terminal})
+			s.expect("ready") // a stop between fork and exec would stop us too, in vfork(2)
 			child := onlyChild(t, s)
 			if err := syscall.Kill(child, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
