@@ -23,6 +23,7 @@ import (
 // The child's end leads to stopped from anywhere, a stop signal to stopping.
 type boot struct {
 	plan    *plan
+	profile *cliProfile // nil: none is kept
 	log     *slog.Logger
 	sup     *supervisor.Supervisor
 	command supervisor.Command
@@ -107,6 +108,9 @@ func (b *boot) initialise(ctx context.Context) error {
 	if err == nil {
 		options.Logger = b.log
 		options.OnAnswer = b.up
+		if b.profile != nil {
+			options.OnToken = b.profile.save
+		}
 		var init *initializer.Initializer
 		if init, err = initializer.New(options); err == nil {
 			return b.keepInitialised(ctx, init)

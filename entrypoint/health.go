@@ -11,8 +11,9 @@ import (
 	"garm-entrypoint/entrypoint/initializer"
 )
 
-// healthTimeout bounds a health check. Engines give it 30 s by default.
-const healthTimeout = 5 * time.Second
+// healthTimeout bounds a health check. It is shorter than the image's
+// HEALTHCHECK --timeout, so that the line saying why is always printed.
+const healthTimeout = 4 * time.Second
 
 // healthcheck answers with exit 0 when the server is ready, else with 1 and one
 // line saying why. It is anonymous, so it may accept any certificate.

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"garm-entrypoint/supervisor"
 	"garm-entrypoint/supervisor/signals"
 	"garm-entrypoint/supervisor/sigtrap"
@@ -19,6 +21,12 @@ var version = "devel"
 func userAgent() string { return "garm-entrypoint/" + version }
 
 func main() {
+	// Neither garm nor its providers may read the password in our environ
+	// or memory, root in a container's default capabilities included: that
+	// takes CAP_SYS_PTRACE then (prctl(2), ptrace(2)).
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		fmt.Fprintln(os.Stderr, "garm-entrypoint: cannot protect the memory of this process:", err)
+	}
 	a := app{
 		env:     os.Environ(),
 		stdout:  os.Stdout,

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"time"
+
+	"garm-entrypoint/image"
 )
 
 // kind of an option's value.
@@ -92,7 +94,7 @@ type settings struct {
 }
 
 var options = []option{
-	{variable: "GARM_CONFIG", kind: path, def: "/etc/garm/config.toml", health: true,
+	{variable: "GARM_CONFIG", kind: path, def: image.ConfigPath, health: true,
 		help:  "garm's config; one is generated where none exists",
 		store: func(s *settings, v string) { s.Config = v }},
 	{variable: "GARM_BINARY", kind: path, def: "garm", shown: "garm from PATH", local: true,

@@ -33,7 +33,8 @@ func (a *app) supervise(inv invocation) int {
 	}
 	p.announce(log)
 	b := &boot{
-		plan: p, log: log, sup: sup, start: start,
+		profile: a.newCLIProfile(s, p.config.BaseURL(), log),
+		plan:    p, log: log, sup: sup, start: start,
 		command: supervisor.Command{
 			Path:        binary,
 			Args:        append([]string{filepath.Base(binary), "--config", p.config.Path}, inv.args...),

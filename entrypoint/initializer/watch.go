@@ -35,7 +35,7 @@ func (i *Initializer) Watch(ctx context.Context) error {
 	}
 	for sleep(ctx, jitter(i.opts.Interval)) {
 		start, before := time.Now(), i.client.wire.lastAnswer
-		err := i.look(ctx)
+		err := i.lookInTime(ctx)
 		if ctx.Err() != nil {
 			break
 		}
@@ -54,10 +54,25 @@ func (i *Initializer) Watch(ctx context.Context) error {
 	return nil
 }
 
+// lookInTime is look, given up when it would be silence by itself.
+func (i *Initializer) lookInTime(ctx context.Context) error {
+	if i.opts.SilenceLimit > 0 {
+		limited, cancel := context.WithTimeout(ctx, i.opts.SilenceLimit)
+		defer cancel()
+		return i.look(limited)
+	}
+	return i.look(ctx)
+}
+
 // look asks once, and mends what it may.
 func (i *Initializer) look(ctx context.Context) error {
 	if i.token == "" {
 		return i.lookAsStranger(ctx)
+	}
+	if i.opts.OnToken != nil && expires(i.token, 2*i.opts.Interval+renewBefore) {
+		if err := i.logIn(ctx); err != nil && !lacksAdmin(err) {
+			return err
+		}
 	}
 	info, settable, err := i.client.readController(ctx, i.token)
 	a, garm := fromGarm(err)

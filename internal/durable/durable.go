@@ -38,6 +38,24 @@ func Create(path string, data []byte) error {
 	return nil
 }
 
+// Replace is Create for a file of ours that may be there already and is then
+// replaced as a whole.
+func Replace(path string, data []byte) error {
+	tmp, err := writeTemp(path, data)
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	} else if tmp != "" {
+		_ = os.Remove(tmp)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, Explain(err, path))
+	}
+	return nil
+}
+
 // Remove unlinks the file at path and returns when that is on disk. A missing
 // file is no error.
 func Remove(path string) error {

@@ -78,8 +78,13 @@ func leak(pid int, secrets []string) string {
 	for _, child := range descendants(pid) {
 		files = append(files, procFile(child, "cmdline"), procFile(child, "environ"))
 	}
+	own, _ := os.Readlink(procFile(pid, "exe"))
 	for _, file := range files {
 		if data, err := os.ReadFile(file); err == nil && holds(data, secrets) {
+			// Between fork and exec a child still is its parent, memory and all.
+			if exe, _ := os.Readlink(filepath.Join(filepath.Dir(file), "exe")); exe == own && filepath.Base(file) == "environ" {
+				continue
+			}
 			args, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "comm"))
 			return fmt.Sprintf("%s of %s", file, bytes.TrimSpace(args))
 		}

@@ -1,0 +1,32 @@
+package initializer
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// renewBefore is how long before its end a token is renewed for those who were
+// given it. garm's tokens live for 24 h at least and cannot be refreshed.
+const renewBefore = time.Hour
+
+// expires reports whether a token ends within d. A token that does not say
+// when it ends (RFC 7519, section 4.1.4) is taken to last.
+func expires(token string, d time.Duration) bool {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return false
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return false
+	}
+	var claims struct {
+		Exp float64 `json:"exp"`
+	}
+	if json.Unmarshal(payload, &claims) != nil || claims.Exp == 0 {
+		return false
+	}
+	return time.Until(time.Unix(int64(claims.Exp), 0)) < d
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"garm-entrypoint/entrypoint/garmconfig"
+	"garm-entrypoint/internal/fakegarm"
+)
+
+// fakeVariable makes the re-executed test binary a garm that does what the real
+// one cannot be made to do.
+const fakeVariable = "FAKE_GARM"
+
+func TestMain(m *testing.M) {
+	// main.go imports the signal trap, which takes this process its Ctrl-C.
+	signal.Reset()
+	if mode := os.Getenv(fakeVariable); mode != "" {
+		os.Exit(fakeGarm(mode))
+	}
+	os.Exit(m.Run())
+}
+
+// fakeGarm is a garm called as `garm --config PATH`. Its modes:
+//
+//	exit N        ends at once with that code
+//	kill N        is ended by that signal
+//	silent        never listens
+//	taken         listens, and has an admin who is not ours
+//	refuse        listens, and refuses the first run
+//	stubborn      listens, and does not heed SIGTERM
+//	hang          listens, answers twice, and then never again
+func fakeGarm(mode string) int {
+	word, number, _ := strings.Cut(mode, " ")
+	n, _ := strconv.Atoi(number)
+	switch word {
+	case "exit":
+		return n
+	case "kill":
+		_ = syscall.Kill(os.Getpid(), syscall.Signal(n))
+		select {}
+	case "silent":
+		awaitTerm()
+		return 0
+	}
+	garm := fakegarm.New(fakegarm.V021)
+	switch word {
+	case "taken":
+		garm.Users["admin"] = "somebody else's"
+	case "refuse":
+		garm.Before = func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/first-run") {
+				fakegarm.Fail(w, 405, "Method Not Allowed", "there is no first run here")
+				return true
+			}
+			return false
+		}
+	case "hang":
+		answers := 0
+		garm.Before = func(_ http.ResponseWriter, r *http.Request) bool {
+			if answers++; answers > 6 {
+				<-r.Context().Done()
+				return true
+			}
+			return false
+		}
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+	}
+	config, err := garmconfig.Read(os.Args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go func() {
+		fmt.Fprintln(os.Stderr, http.ListenAndServe(config.DialAddress(), garm))
+		os.Exit(1)
+	}()
+	if word == "stubborn" {
+		select {}
+	}
+	awaitTerm()
+	return 0
+}
+
+func awaitTerm() {
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	select {
+	case <-term:
+	case <-time.After(time.Minute):
+	}
+}
