@@ -124,7 +124,7 @@ func TestClosedDescriptors(t *testing.T) {
 			{"<&-", "readlink /proc/self/fd/0", "/dev/null"},
 			{"2>&-", "readlink /proc/self/fd/2", "/dev/null"},
 			{"<&- 2>&-", "readlink /proc/self/fd/0 /proc/self/fd/2", "/dev/null /dev/null"},
-			{"3>&1 >&-", "readlink /proc/$$/fd/1 >&3; :", "/dev/null"},
+			{"3>&1 >&-", "x=$(readlink /proc/$$/fd/1); echo $x >&3", "/dev/null"},
 		} {
 			cmd := m.prepare(t, plan{Args: script(test.probe)})
 			cmd.Args = []string{"sh", "-c", `exec "$0" ` + test.redirect, cmd.Path}

@@ -82,8 +82,8 @@ func (l *loop) suspend(c *Child) {
 	wasForeground := l.tty.given
 	l.tty.takeBack()
 	l.suspendedAt = time.Now()
-	if wasForeground && !forwarded && isJobControlStop(sig) {
-		// The terminal stopped the child's group only. Under a shell it would have stopped the rest of our job as well.
+	if !forwarded && (wasForeground && isJobControlStop(sig) || isTerminalAccess(sig)) {
+		// The kernel stopped the child's group only. Without us it would have stopped the rest of our job as well.
 		l.trap.IgnoreWhile([]syscall.Signal{sig}, func() { _ = syscall.Kill(0, sig) })
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
