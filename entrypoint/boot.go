@@ -18,18 +18,28 @@ import (
 // boot takes garm from its start to its end. It is the state machine of the
 // main job:
 //
-//	starting → up → initialised → watched → stopping → stopped
+//	[guarded → proven →] started → up → initialised → watched → stopped
 //
-// The child's end leads to stopped from anywhere, a stop signal to stopping.
+// The child's end leads to stopped from anywhere; a stop signal ends the child.
+// The part in brackets is in guard.go.
 type boot struct {
 	plan    *plan
 	profile *cliProfile // nil: none is kept
 	log     *slog.Logger
 	sup     *supervisor.Supervisor
 	command supervisor.Command
-	// start of our own process, started of the child.
-	start, started time.Time
-	child          *supervisor.Child
+	// began is when the first garm was started: GARM_START_TIMEOUT counts
+	// from there.
+	began time.Time
+	// What is said once, whichever garm it is said of.
+	saidUnsupported bool
+}
+
+// garm is one start of it.
+type garm struct {
+	*supervisor.Child
+	url     string
+	started time.Time
 }
 
 // holdAlone is how long SIGHUP is held from a garm that nobody initialises. It
@@ -42,30 +52,32 @@ func (b *boot) run() int {
 	if !b.plan.settings.Init {
 		b.command.HoldFor = holdAlone
 	}
+	if b.plan.guarded() {
+		if code, proven := b.guard(); !proven {
+			return code
+		}
+	}
 	b.log.Info("starting garm", slog.String("binary", b.command.Path), slog.String("config", b.plan.config.Path))
-	child, err := b.sup.Start(b.command)
+	g, err := b.start(b.command, b.plan.config.BaseURL())
 	if err != nil {
 		return b.notStarted(err)
 	}
-	b.child, b.started = child, time.Now()
-	// Side by side: garm, who ends it, and the initialiser. The first of them
-	// to be done ends the others' context.
-	group, ctx := errgroup.WithContext(context.Background())
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	group.Go(func() error {
-		defer cancel()
-		b.awaitEnd(ctx)
-		return nil
-	})
-	group.Go(func() error { return b.initialise(ctx) })
-	err = group.Wait()
-	status := child.Status()
-	b.log.Info("garm has stopped", slog.String("status", status.String()), slog.Duration("ran", time.Since(b.started).Round(time.Millisecond)))
-	if err != nil {
+	if err := b.attend(g, b.initialise); err != nil {
 		return exitCodeOf(err)
 	}
-	return status.Code()
+	return g.Status().Code()
+}
+
+func (b *boot) start(cmd supervisor.Command, url string) (*garm, error) {
+	child, err := b.sup.Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	g := &garm{Child: child, url: url, started: time.Now()}
+	if b.began.IsZero() {
+		b.began = g.started
+	}
+	return g, nil
 }
 
 // notStarted logs why there is no garm and returns the code.
@@ -84,62 +96,59 @@ func (b *boot) notStarted(err error) int {
 	return exitSoftware
 }
 
+// attend runs side by side: garm, who ends it, and the initialiser. The first
+// of them to be done ends the others. It returns the initialiser's error when
+// garm has ended.
+func (b *boot) attend(g *garm, initialise func(context.Context, *garm) error) error {
+	group, ctx := errgroup.WithContext(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group.Go(func() error {
+		defer cancel()
+		b.awaitEnd(ctx, g)
+		return nil
+	})
+	group.Go(func() error { return initialise(ctx, g) })
+	err := group.Wait()
+	b.log.Info("garm has stopped", slog.String("status", g.Status().String()), slog.Duration("ran", time.Since(g.started).Round(time.Millisecond)))
+	return err
+}
+
 // awaitEnd waits for the child's end, and says when it was asked for. The
 // supervisor has forwarded the signal by then; what is left to do is to hang up
 // at once, since a request under way holds garm's shutdown for up to 60 s.
-func (b *boot) awaitEnd(ctx context.Context) {
+func (b *boot) awaitEnd(ctx context.Context, g *garm) {
 	select {
-	case <-b.child.Done():
+	case <-g.Done():
 	case <-b.sup.StopRequested():
 		b.log.Info("stopping garm", slog.String("signal", unix.SignalName(b.sup.StopSignal())), slog.Duration("timeout", b.command.StopTimeout))
 	case <-ctx.Done():
-		// The initialiser failed and has said why.
-		b.child.Stop()
+		// The initialiser is done with this garm and has said why.
+		g.Stop()
 	}
 }
 
 // initialise returns an error only for what must stop garm.
-func (b *boot) initialise(ctx context.Context) error {
+func (b *boot) initialise(ctx context.Context, g *garm) error {
 	if !b.plan.settings.Init {
 		b.log.Info("initialising is switched off (GARM_INIT=false)")
 		return nil
 	}
-	options, err := b.plan.options()
-	if err == nil {
-		options.Logger = b.log
-		options.OnAnswer = b.up
-		if b.profile != nil {
-			options.OnToken = b.profile.save
-		}
-		var init *initializer.Initializer
-		if init, err = initializer.New(options); err == nil {
-			return b.keepInitialised(ctx, init)
-		}
+	i, err := b.initializer(g, b.profile)
+	if err != nil {
+		return err
 	}
-	b.log.Error(err.Error())
-	return err
-}
-
-// up is called at the server's first answer.
-func (b *boot) up() {
-	b.child.Release()
-	b.log.Info("garm's API is up", slog.String("url", b.plan.config.BaseURL()), after(b.started))
-}
-
-func after(t time.Time) slog.Attr {
-	return slog.Duration("after", time.Since(t).Round(time.Millisecond))
-}
-
-// keepInitialised goes from up to initialised, and then watches.
-func (b *boot) keepInitialised(ctx context.Context, init *initializer.Initializer) error {
-	result, err := b.ensure(ctx, init)
+	result, err := b.ensure(ctx, i)
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err == nil:
-		b.sayReady(result)
+		b.proven()
+		b.sayAdmin(result)
+		b.sayController(result)
+		b.sayReady(g, result)
 	case b.fatal(err):
-		b.log.Error("stopping garm: "+err.Error(), slog.String("cure", b.cure(err)))
+		b.sayFatal(err)
 		return err
 	default:
 		b.log.Warn("garm serves, but it is not initialised as configured: "+err.Error(), slog.String("cure", b.cure(err)))
@@ -147,21 +156,58 @@ func (b *boot) keepInitialised(ctx context.Context, init *initializer.Initialize
 	// What initialising needed is not needed again: give it back, since we
 	// live as long as the server.
 	debug.FreeOSMemory()
-	if err := init.Watch(ctx); err != nil {
+	if err := i.Watch(ctx); err != nil {
 		b.log.Error("stopping garm, so that it is started again: "+err.Error(), slog.Duration("silent", b.plan.settings.APITimeout))
 		return err
 	}
 	return nil
 }
 
-// ensure is bounded by GARM_START_TIMEOUT.
-func (b *boot) ensure(ctx context.Context, init *initializer.Initializer) (initializer.Result, error) {
-	if limit := b.plan.settings.StartTimeout; limit > 0 {
-		deadline, cancel := context.WithDeadline(ctx, b.started.Add(limit))
-		defer cancel()
-		return init.Ensure(deadline)
+// initializer for one garm.
+func (b *boot) initializer(g *garm, profile *cliProfile) (*initializer.Initializer, error) {
+	options, err := b.plan.options(g.url)
+	if err != nil {
+		b.log.Error(err.Error())
+		return nil, err
 	}
-	return init.Ensure(ctx)
+	options.Logger = b.log
+	options.OnAnswer = func() {
+		g.Release()
+		b.log.Info("garm's API is up", slog.String("url", g.url), after(g.started))
+	}
+	if profile != nil {
+		options.OnToken = profile.save
+	}
+	i, err := initializer.New(options)
+	if err != nil {
+		b.log.Error(err.Error())
+	}
+	return i, err
+}
+
+func after(t time.Time) slog.Attr {
+	return slog.Duration("after", time.Since(t).Round(time.Millisecond))
+}
+
+// ensure is bounded by GARM_START_TIMEOUT.
+func (b *boot) ensure(ctx context.Context, i *initializer.Initializer) (initializer.Result, error) {
+	if limit := b.plan.settings.StartTimeout; limit > 0 {
+		deadline, cancel := context.WithDeadline(ctx, b.began.Add(limit))
+		defer cancel()
+		return i.Ensure(deadline)
+	}
+	return i.Ensure(ctx)
+}
+
+// proven ends the first boot: the login that just worked is the proof.
+func (b *boot) proven() {
+	if !b.plan.newDatabase {
+		return
+	}
+	b.plan.newDatabase = false
+	if err := b.plan.mark.remove(); err != nil {
+		b.log.Warn("the next start will be a guarded first boot again: " + err.Error())
+	}
 }
 
 // fatal reports whether garm has to be stopped: always when its API never
@@ -174,4 +220,16 @@ func (b *boot) fatal(err error) bool {
 		return true
 	}
 	return b.plan.newDatabase
+}
+
+// sayFatal says why garm is stopped. A password that was made for this boot and
+// never came into force is not left behind to mislead.
+func (b *boot) sayFatal(err error) {
+	b.log.Error("stopping garm: "+err.Error(), slog.String("cure", b.cure(err)))
+	var takeover *initializer.TakeoverError
+	if errors.As(err, &takeover) && b.plan.makePassword {
+		if err := b.plan.keeper.forget(); err != nil {
+			b.log.Warn(err.Error())
+		}
+	}
 }

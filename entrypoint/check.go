@@ -31,9 +31,12 @@ func (p *plan) describe() []string {
 		config = "config " + p.config.Path + ": does not exist, would be generated"
 	}
 	lines := []string{config, "server: " + p.config.BaseURL()}
-	if p.newDatabase {
-		lines = append(lines, "database: new, the server would be initialised")
-	} else {
+	switch {
+	case p.newDatabase && p.guarded():
+		lines = append(lines, "database: new, the first boot would be guarded")
+	case p.newDatabase:
+		lines = append(lines, "database: new")
+	default:
 		lines = append(lines, "database: exists")
 	}
 	switch {

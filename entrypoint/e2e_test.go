@@ -87,17 +87,15 @@ func TestRunInitialises(t *testing.T) {
 	if first.MetadataURL != "https://garm.example.com/api/v1/metadata" || first.AgentURL != "https://garm.example.com/agent" {
 		t.Errorf("controller %+v", first)
 	}
-	for _, line := range []string{"starting garm", "garm's API is up", "admin created", "controller URLs set"} {
-		if strings.Count(r.Stderr(), line) != 1 {
-			t.Errorf("not exactly one line %q", line)
+	for line, times := range map[string]int{"starting garm": 1, "garm's API is up": 2, "admin created": 1, "controller URLs set": 1, "first boot": 2} {
+		if strings.Count(r.Stderr(), line) != times {
+			t.Errorf("not %d times: %q", times, line)
 		}
 	}
 	r.Signal(syscall.SIGHUP)
 	r.stop()
-	for _, line := range []string{`msg="stopping garm" program=garm-entrypoint signal=SIGTERM`, `status="exit status 0"`} {
-		if strings.Count(r.Stderr(), line) != 1 {
-			t.Errorf("not exactly one line %q", line)
-		}
+	if want := `msg="stopping garm" program=garm-entrypoint signal=SIGTERM`; strings.Count(r.Stderr(), want) != 1 {
+		t.Errorf("not exactly one line %q", want)
 	}
 	// Again: everything is as it was, and nothing is changed.
 	r = start(t, dir, nil, "GARM_BASE_URL=https://garm.example.com")
@@ -307,10 +305,11 @@ func TestRunExitCodes(t *testing.T) {
 		"exit 0":         {[]string{"FAKE_GARM=exit 0"}, 0, `status="exit status 0"`},
 		"killed":         {[]string{"FAKE_GARM=kill 9"}, 137, "status=SIGKILL"},
 		"no listener":    {[]string{"FAKE_GARM=silent", "GARM_START_TIMEOUT=300ms"}, exitUnavailable, "the API did not answer"},
+		"taken, open":    {[]string{"FAKE_GARM=taken", "GARM_FIRST_BOOT=open"}, exitTakeover, "forensics"},
 		"takeover":       {[]string{"FAKE_GARM=taken"}, exitTakeover, "forensics"},
 		"refused":        {[]string{"FAKE_GARM=refuse"}, exitSoftware, "there is no first run here"},
-		"silence":        {[]string{"FAKE_GARM=hang", "GARM_WATCH_INTERVAL=10ms", "GARM_API_TIMEOUT=50ms"}, exitUnavailable, "so that it is started again"},
-		"stop timeout":   {[]string{"FAKE_GARM=stubborn", "GARM_STOP_TIMEOUT=200ms"}, 137, "after the stop timeout"},
+		"silence":        {[]string{"FAKE_GARM=hang", "GARM_FIRST_BOOT=open", "GARM_WATCH_INTERVAL=10ms", "GARM_API_TIMEOUT=50ms"}, exitUnavailable, "so that it is started again"},
+		"stop timeout":   {[]string{"FAKE_GARM=stubborn", "GARM_FIRST_BOOT=open", "GARM_STOP_TIMEOUT=200ms"}, 137, "after the stop timeout"},
 		"not found":      {[]string{"GARM_BINARY=no-such-garm"}, 127, "no-such-garm"},
 		"not executable": {[]string{"GARM_BINARY=" + plain}, 126, plain},
 	} {

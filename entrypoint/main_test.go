@@ -74,7 +74,13 @@ func fakeGarm(mode string) int {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	}
-	config, err := garmconfig.Read(os.Args[2])
+	// A guarded garm gets a pipe.
+	data, err := os.ReadFile(os.Args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	config, err := garmconfig.Parse(os.Args[2], data)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -52,6 +52,13 @@ type option struct {
 	store func(*settings, string)
 }
 
+// Values of GARM_FIRST_BOOT.
+const (
+	firstBootAuto    = "auto"
+	firstBootGuarded = "guarded"
+	firstBootOpen    = "open"
+)
+
 // flag is the option's name on the command line.
 func (o option) flag() string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(o.variable, "GARM_")), "_", "-")
@@ -139,8 +146,11 @@ var options = []option{
 	{variable: "GARM_SERVER_CA", kind: path, shown: "the certificate in GARM_CONFIG, else the system's roots", remote: true,
 		help:  "PEM file of CA certificates that GARM_SERVER's certificate is verified with",
 		store: func(s *settings, v string) { s.ServerCA = v }},
+	{variable: "GARM_FIRST_BOOT", def: firstBootAuto, local: true,
+		help:  "guarded: garm runs on a loopback address only until it is initialised, and is then started on its real address; open: at once on its real address, where whoever comes first becomes admin; auto: guarded when the database is new",
+		store: func(s *settings, v string) { s.FirstBoot = v }},
 	{variable: "GARM_STATE_DIR", kind: path, shown: "directory of the sqlite file",
-		help:  "where what must be kept is kept: the generated password",
+		help:  "where what must be kept is kept: the generated password, and the mark first-boot until the first proof",
 		store: func(s *settings, v string) { s.StateDir = v }},
 	{variable: "GARM_START_TIMEOUT", kind: span, def: "5m",
 		help:  "from garm's start to initialised; 0: never give up",

@@ -24,8 +24,10 @@ type plan struct {
 	config   *garmconfig.Config
 	// generated is the config to be written; nil: there is one.
 	generated []byte
-	// newDatabase: garm will start on an empty database.
+	// newDatabase: the database counts as new. Its file is missing or empty,
+	// or the mark of a first boot stands that has not been proven yet.
 	newDatabase bool
+	mark        mark
 	keeper      keeper
 	password    string
 	// makePassword: one has to be generated before garm starts.
@@ -54,7 +56,7 @@ func makePlan(s settings) (*plan, error) {
 		}
 	}
 	if s.Init {
-		faults = append(faults, p.planPassword())
+		faults = append(faults, p.planState())
 	}
 	return p, errors.Join(faults...)
 }
@@ -85,8 +87,8 @@ func (p *plan) readConfig() error {
 	return err
 }
 
-// planPassword finds out where the password comes from.
-func (p *plan) planPassword() error {
+// planState finds out what is kept and what has to be.
+func (p *plan) planState() error {
 	dir := p.settings.StateDir
 	if dir == "" && p.config.SQLiteFile != "" {
 		dir = filepath.Dir(p.config.SQLiteFile)
@@ -97,21 +99,29 @@ func (p *plan) planPassword() error {
 		}
 		return nil
 	}
-	p.keeper = newKeeper(dir)
-	if p.password != "" {
-		return nil
-	}
-	var err error
-	if p.password, err = p.keeper.load(); err != nil || p.password != "" {
-		return err
-	}
-	if p.newDatabase {
-		p.makePassword = true
-		if err := durable.Writable(dir); err != nil {
-			return fmt.Errorf("cannot keep a generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
+	p.keeper, p.mark = newKeeper(dir), newMark(dir)
+	stands, err := p.mark.stands()
+	p.newDatabase = p.newDatabase || stands
+	if p.newDatabase && err == nil {
+		if err = durable.Writable(dir); err != nil {
+			err = fmt.Errorf("cannot keep the state of a first boot (GARM_STATE_DIR names another directory for it): %w", err)
 		}
 	}
-	return nil
+	if p.password == "" {
+		var kept error
+		p.password, kept = p.keeper.load()
+		err = errors.Join(err, kept)
+		p.makePassword = p.newDatabase && p.password == ""
+	}
+	return err
+}
+
+// guarded reports whether garm first runs on a loopback address only.
+func (p *plan) guarded() bool {
+	if !p.settings.Init {
+		return false
+	}
+	return p.settings.FirstBoot == firstBootGuarded || p.settings.FirstBoot == firstBootAuto && p.newDatabase
 }
 
 // carryOut writes what was planned to be generated.
@@ -127,6 +137,11 @@ func (p *plan) carryOut() error {
 			return err
 		}
 	}
+	if p.newDatabase && p.settings.Init {
+		if err := p.mark.set(); err != nil {
+			return err
+		}
+	}
 	return p.tidy()
 }
 
@@ -134,7 +149,7 @@ func (p *plan) carryOut() error {
 func (p *plan) tidy() error {
 	err := durable.RemoveStale(p.config.Path)
 	if p.keeper.path != "" {
-		err = errors.Join(err, durable.RemoveStale(p.keeper.path))
+		err = errors.Join(err, durable.RemoveStale(p.keeper.path), durable.RemoveStale(p.mark.path))
 	}
 	return err
 }
@@ -142,9 +157,9 @@ func (p *plan) tidy() error {
 // passwordKept reports whether the password in use is the kept one.
 func (p *plan) passwordKept() bool { return p.settings.Password == "" }
 
-// options for the initialiser of the local server.
-func (p *plan) options() (initializer.Options, error) {
-	server, err := url.Parse(p.config.BaseURL())
+// options for the initialiser of the local server at baseURL.
+func (p *plan) options(baseURL string) (initializer.Options, error) {
+	server, err := url.Parse(baseURL)
 	if err != nil {
 		return initializer.Options{}, fmt.Errorf("cannot use the server's address: %w", err)
 	}

@@ -9,34 +9,38 @@ import (
 	"garm-entrypoint/entrypoint/initializer"
 )
 
-// sayReady tells a user who sees only this log the state and what to do next.
-func (b *boot) sayReady(r initializer.Result) {
-	p := b.plan
+// The lines below tell a user who sees only this log the state and what to do
+// next.
+
+func (b *boot) sayAdmin(r initializer.Result) {
 	admin := "admin is already there"
 	if r.AdminCreated {
 		admin = "admin created"
 	}
-	attrs := []any{slog.String("user", p.settings.Username)}
-	if p.passwordKept() {
-		attrs = append(attrs, slog.String("password_file", p.keeper.path))
+	attrs := []any{slog.String("user", b.plan.settings.Username)}
+	if b.plan.passwordKept() {
+		attrs = append(attrs, slog.String("password_file", b.plan.keeper.path))
 	}
 	b.log.Info(admin, attrs...)
-	b.sayURLs(r)
-	b.log.Info("ready", after(b.started), slog.String("url", p.config.BaseURL()),
-		slog.String("garm", orUnknown(r.ServerVersion)), slog.String("controller", r.ControllerID))
 }
 
-func (b *boot) sayURLs(r initializer.Result) {
+func (b *boot) sayController(r initializer.Result) {
 	if len(r.Changed) > 0 {
 		b.log.Info("controller URLs set", slog.String("changes", initializer.Changes(r.Changed).String()))
 	}
-	if len(r.Unsupported) > 0 {
+	if len(r.Unsupported) > 0 && !b.saidUnsupported {
+		b.saidUnsupported = true
 		b.log.Warn("this garm cannot hold everything that was asked for",
 			slog.String("not_set", strings.Join(r.Unsupported, ", ")), slog.String("garm", orUnknown(r.ServerVersion)))
 	}
+}
+
+func (b *boot) sayReady(g *garm, r initializer.Result) {
 	if r.URLsMissing {
 		b.log.Warn("the controller has no metadata and callback URL, so runners cannot report yet: set GARM_BASE_URL to where they reach this server")
 	}
+	b.log.Info("ready", after(b.began), slog.String("url", g.url),
+		slog.String("garm", orUnknown(r.ServerVersion)), slog.String("controller", r.ControllerID))
 }
 
 func orUnknown(version string) string {

@@ -122,6 +122,7 @@ func (s *settings) validate() error {
 		}
 	}
 	faults = append(faults,
+		oneOf("GARM_FIRST_BOOT", s.FirstBoot, firstBootAuto, firstBootGuarded, firstBootOpen),
 		oneOf("GARM_LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
 		oneOf("GARM_LOG_FORMAT", s.LogFormat, "text", "json"))
 	return errors.Join(faults...)

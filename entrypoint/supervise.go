@@ -4,14 +4,12 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
-	"time"
 
 	"garm-entrypoint/supervisor"
 )
 
 // supervise is the main job: run garm, and initialise it.
 func (a *app) supervise(inv invocation) int {
-	start := time.Now()
 	s, warnings, err := readSettings(cmdRun, inv.flags, a.env)
 	p, planErr := makePlan(s)
 	if err = errors.Join(err, planErr); err != nil {
@@ -34,7 +32,7 @@ func (a *app) supervise(inv invocation) int {
 	p.announce(log)
 	b := &boot{
 		profile: a.newCLIProfile(s, p.config.BaseURL(), log),
-		plan:    p, log: log, sup: sup, start: start,
+		plan:    p, log: log, sup: sup,
 		command: supervisor.Command{
 			Path:        binary,
 			Args:        append([]string{filepath.Base(binary), "--config", p.config.Path}, inv.args...),

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"time"
+
+	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/supervisor"
+)
+
+// guardOld bounds a guarded boot that was asked for on a database that is not
+// new. The derived config has no providers, and pools whose provider is missing
+// fail what they try; garm v0.2.1 lets them try nothing in the first 5 s
+// (runner/common: PoolConsilitationInterval).
+const guardOld = 4 * time.Second
+
+// errProven ends a guarded garm: it is initialised.
+var errProven = errors.New("initialised")
+
+// guard runs garm on a loopback address only, until it is initialised, and
+// stops it. proven is false when it ended otherwise, with that code.
+func (b *boot) guard() (code int, proven bool) {
+	address, err := freeLoopback()
+	if err != nil {
+		b.log.Error(err.Error())
+		return exitSoftware, false
+	}
+	b.log.Info("first boot: garm starts on a loopback address only, until it is initialised", slog.String("address", address.String()))
+	g, err := b.startGuarded(address)
+	if err != nil {
+		return b.notStarted(err), false
+	}
+	switch err := b.attend(g, b.initialiseGuarded); {
+	case errors.Is(err, errProven):
+		if code := g.Status().Code(); code != 0 {
+			b.log.Warn("garm did not stop cleanly after its first boot, and is started all the same", slog.Int("code", code))
+		}
+		return 0, true
+	case err != nil:
+		return exitCodeOf(err), false
+	case b.sup.StopSignal() != 0:
+		// Whatever this garm ended with: the real one was never started.
+		return b.notStarted(&supervisor.StopRequestedError{Signal: b.sup.StopSignal()}), false
+	}
+	return g.Status().Code(), false
+}
+
+// startGuarded hands the derived config over through a pipe. It holds secrets,
+// so it is neither a file nor a memory file, which garm's children would inherit
+// readable; a pipe is empty once garm has read it.
+func (b *boot) startGuarded(address netip.AddrPort) (*garm, error) {
+	config, err := b.plan.config.Loopback(address)
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("cannot hand garm its config: %w", err)
+	}
+	defer r.Close()
+	cmd := b.command
+	cmd.Files = []*os.File{r}
+	cmd.Args = slices.Clone(cmd.Args)
+	cmd.Args[slices.Index(cmd.Args, "--config")+1] = "/proc/self/fd/3"
+	scheme := "http"
+	if b.plan.config.TLS {
+		scheme = "https"
+	}
+	g, err := b.start(cmd, scheme+"://"+address.String())
+	if err != nil {
+		_ = w.Close()
+		return nil, err
+	}
+	go func() {
+		defer w.Close()
+		// A garm that dies before it has read everything says so itself. The
+		// write must not raise SIGPIPE, which would be forwarded to garm.
+		_ = supervisor.WithoutSIGPIPE(func() error {
+			_, err := w.Write(config)
+			return err
+		})
+	}()
+	return g, nil
+}
+
+// initialiseGuarded returns errProven when the server is initialised, another
+// error for what must not go on, and nil when garm ended first.
+func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
+	i, err := b.initializer(g, nil)
+	if err != nil {
+		return err
+	}
+	limited := ctx
+	if !b.plan.newDatabase {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, guardOld)
+		defer cancel()
+	}
+	result, err := b.ensure(limited, i)
+	var mismatch *initializer.MismatchError
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err == nil:
+		b.sayAdmin(result)
+		b.sayController(result)
+		b.proven()
+	case errors.As(err, &mismatch) && !b.plan.newDatabase:
+		// It has an admin, so there is nothing to guard; what is wrong is
+		// said when the real one serves.
+	default:
+		b.sayFatal(err)
+		return err
+	}
+	b.log.Info("first boot done: garm is started again on its real address", after(g.started))
+	return errProven
+}
+
+// freeLoopback returns an address that nobody listens on now.
+func freeLoopback() (netip.AddrPort, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("cannot find a free port on 127.0.0.1 for the first boot: %w", err)
+	}
+	defer l.Close()
+	return netip.ParseAddrPort(l.Addr().String())
+}
