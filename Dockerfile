@@ -5,7 +5,7 @@
 #                                                                 COPY --from=garm-entrypoint:binary /garm-entrypoint /usr/local/bin/
 #
 # It builds with the classic builder and with BuildKit. The classic one knows no cache mounts, no HEALTHCHECK --start-interval and no
-# automatic platform arguments, hence the defaults below.
+# automatic platform arguments, hence the defaults below; for a foreign architecture it needs --build-arg TARGETARCH beside --platform.
 
 # GARM_VERSION equals go.mod's pin, and the toolchain fits its go line: image/pins_test.go fails when they differ.
 ARG GARM_VERSION=v0.2.1

@@ -2,8 +2,13 @@
 # Runs garm without Docker, in a temporary directory that is removed at the end. Ctrl-C ends it.
 # usage: hack/run-local.sh path/of/garm-entrypoint
 set -eu
+entrypoint=${1:?usage: hack/run-local.sh path/of/garm-entrypoint}
+
+case $entrypoint in
+/*) ;;
+*) entrypoint=$PWD/$entrypoint ;;
+esac
 cd "$(dirname "$0")/.."
-entrypoint=$PWD/${1:?usage: hack/run-local.sh path/of/garm-entrypoint}
 
 module=github.com/cloudbase/garm
 version=$(go list -m -f '{{.Version}}' "$module")
@@ -11,7 +16,7 @@ dir=$(mktemp -d)
 pid=
 trap 'rm -rf "$dir"' EXIT
 # A child in the background ignores Ctrl-C: it is told by SIGTERM, which comes through either way.
-trap '[ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true' INT TERM HUP
+trap '[ -n "$pid" ] || exit 130; kill -TERM "$pid" 2>/dev/null || true' INT TERM HUP
 
 echo "building garm $version (the first time takes a minute or two; no web UI: its assets are not in the Go module)"
 go build -ldflags "-X $module/util/appdefaults.Version=$version" -o "$dir/bin/" "$module/cmd/garm" "$module/cmd/garm-cli"

@@ -17,13 +17,16 @@ healthcheck() {
 	docker exec "$NAME" /usr/local/bin/garm-entrypoint healthcheck
 }
 
-# local_url prints where the published port is reached from this machine.
+# local_url prints the URL by which this machine reaches a published address.
 local_url() {
-	host=${publish%:*}
-	case $host in
-	"$publish" | 0.0.0.0 | '[::]') host=localhost ;;
+	case $1 in
+	*:*) host=${1%:*} ;;
+	*) host=localhost ;;
 	esac
-	printf 'http://%s:%s\n' "$host" "${publish##*:}"
+	case $host in
+	0.0.0.0 | '[::]') host=localhost ;;
+	esac
+	printf 'http://%s:%s\n' "$host" "${1##*:}"
 }
 
 # start runs a new container, in place of a stopped one of ours. The garm data is in the volume and stays.
@@ -36,7 +39,7 @@ start() {
 	docker volume inspect "$NAME" >/dev/null 2>&1 || new_volume=true
 	if [ -n "$new_volume" ] && [ -z "${GARM_BASE_URL:-}${GARM_METADATA_URL:-}" ]; then
 		# Without URLs a new garm answers little. These do for a look around on this machine; an old volume keeps what it has.
-		GARM_BASE_URL=$(local_url)
+		GARM_BASE_URL=$(local_url "$publish")
 		export GARM_BASE_URL
 	fi
 	for variable in $handed_on; do
@@ -65,7 +68,7 @@ wait_ready() {
 }
 
 report() {
-	url=$(local_url)
+	url=$(local_url "$(docker port "$NAME" 9997/tcp | head -n 1)")
 	user=$(docker container inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$NAME" | sed -n 's/^GARM_USERNAME=//p')
 	# The file is there when, and only when, the password was generated.
 	if docker exec "$NAME" test -f /etc/garm/admin-password; then
