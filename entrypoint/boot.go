@@ -153,9 +153,6 @@ func (b *boot) initialise(ctx context.Context, g *garm) error {
 	default:
 		b.log.Warn("garm serves, but it is not initialised as configured: "+err.Error(), slog.String("cure", b.cure(err)))
 	}
-	// What initialising needed is not needed again: give it back, since we
-	// live as long as the server.
-	debug.FreeOSMemory()
 	if err := i.Watch(ctx); err != nil {
 		b.log.Error("stopping garm, so that it is started again: "+err.Error(), slog.Duration("silent", b.plan.settings.APITimeout))
 		return err
@@ -171,6 +168,9 @@ func (b *boot) initializer(g *garm, profile *cliProfile) (*initializer.Initializ
 		return nil, err
 	}
 	options.Logger = b.log
+	// What a look needed is not needed again for a while, and we live as long
+	// as the server.
+	options.OnIdle = debug.FreeOSMemory
 	options.OnAnswer = func() {
 		g.Release()
 		b.log.Info("garm's API is up", slog.String("url", g.url), after(g.started))

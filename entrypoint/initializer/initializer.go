@@ -43,6 +43,9 @@ type Options struct {
 	SilenceLimit time.Duration
 	// DryRun makes Ensure report what it would do, and change nothing.
 	DryRun bool
+	// OnIdle is called each time before Watch waits for the next look; nil:
+	// nobody. A process that lives as long as the server may give memory back.
+	OnIdle func()
 	// OnAnswer is called once, when the server first answered anything; nil:
 	// nobody. OnToken receives each token that a login returned; nil: nobody. Both are
 	// called from the goroutine that runs Ensure or Watch.

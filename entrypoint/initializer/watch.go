@@ -33,7 +33,7 @@ func (i *Initializer) Watch(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	for sleep(ctx, jitter(i.opts.Interval)) {
+	for i.idle(ctx) {
 		start, before := time.Now(), i.client.wire.lastAnswer
 		err := i.lookInTime(ctx)
 		if ctx.Err() != nil {
@@ -52,6 +52,14 @@ func (i *Initializer) Watch(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// idle waits for the next look, and reports false when ctx ends first.
+func (i *Initializer) idle(ctx context.Context) bool {
+	if i.opts.OnIdle != nil {
+		i.opts.OnIdle()
+	}
+	return sleep(ctx, jitter(i.opts.Interval))
 }
 
 // lookInTime is look, given up when it would be silence by itself.
