@@ -5,15 +5,22 @@ import (
 	"fmt"
 )
 
-// check validates everything that can be validated without a server, and says
-// what a start would do. It writes nothing.
+// check validates everything that can be validated without exposing a server,
+// asks garm itself, and says what a start would do. It leaves nothing behind.
 func (a *app) check(inv invocation) int {
 	s, warnings, err := readSettings(cmdCheck, inv.flags, a.env)
 	p, planErr := makePlan(s)
-	_, binaryErr := a.lookPath(s.Binary)
+	binary, binaryErr := a.lookPath(s.Binary)
 	if err = errors.Join(err, planErr, binaryErr); err != nil {
 		a.printFaults(err)
 		return exitConfig
+	}
+	verdict := "garm's verdict: good (asked on a throw-away database)"
+	switch err := a.trial(p, binary); {
+	case errors.Is(err, errNoTrial):
+		verdict = "garm's verdict: not asked: " + err.Error()
+	case err != nil:
+		return a.fail(err)
 	}
 	for _, w := range warnings {
 		fmt.Fprintln(a.stdout, "warning:", w)
@@ -21,6 +28,7 @@ func (a *app) check(inv invocation) int {
 	for _, line := range p.describe() {
 		fmt.Fprintln(a.stdout, line)
 	}
+	fmt.Fprintln(a.stdout, verdict)
 	return exitOK
 }
 
@@ -51,5 +59,5 @@ func (p *plan) describe() []string {
 	default:
 		lines = append(lines, "password: as configured")
 	}
-	return append(lines, "good")
+	return lines
 }

@@ -60,34 +60,42 @@ func (b *boot) startGuarded(address netip.AddrPort) (*garm, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, w, err := os.Pipe()
+	r, err := pipeOf(config)
 	if err != nil {
-		return nil, fmt.Errorf("cannot hand garm its config: %w", err)
+		return nil, err
 	}
 	defer r.Close()
 	cmd := b.command
 	cmd.Files = []*os.File{r}
 	cmd.Args = slices.Clone(cmd.Args)
-	cmd.Args[slices.Index(cmd.Args, "--config")+1] = "/proc/self/fd/3"
+	cmd.Args[slices.Index(cmd.Args, "--config")+1] = pipedConfig
 	scheme := "http"
 	if b.plan.config.TLS {
 		scheme = "https"
 	}
-	g, err := b.start(cmd, scheme+"://"+address.String())
+	return b.start(cmd, scheme+"://"+address.String())
+}
+
+// pipedConfig is where garm finds the config that it inherits as its first file
+// beyond the standard ones.
+const pipedConfig = "/proc/self/fd/3"
+
+// pipeOf returns the reading end of a pipe that yields data once.
+func pipeOf(data []byte) (*os.File, error) {
+	r, w, err := os.Pipe()
 	if err != nil {
-		_ = w.Close()
-		return nil, err
+		return nil, fmt.Errorf("cannot hand garm its config: %w", err)
 	}
 	go func() {
 		defer w.Close()
 		// A garm that dies before it has read everything says so itself. The
 		// write must not raise SIGPIPE, which would be forwarded to garm.
 		_ = supervisor.WithoutSIGPIPE(func() error {
-			_, err := w.Write(config)
+			_, err := w.Write(data)
 			return err
 		})
 	}()
-	return g, nil
+	return r, nil
 }
 
 // initialiseGuarded returns errProven when the server is initialised, another

@@ -42,13 +42,21 @@ func (k keeper) load() (string, error) {
 	return value, nil
 }
 
-// create makes a password of 192 random bits and keeps it.
-func (k keeper) create() (string, error) {
+// newPassword makes one of 192 random bits.
+func newPassword() (string, error) {
 	var random [24]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return "", fmt.Errorf("cannot generate a password: %w", err)
 	}
-	password := base64.RawURLEncoding.EncodeToString(random[:])
+	return base64.RawURLEncoding.EncodeToString(random[:]), nil
+}
+
+// create makes a password and keeps it.
+func (k keeper) create() (string, error) {
+	password, err := newPassword()
+	if err != nil {
+		return "", err
+	}
 	if err := durable.Create(k.path, []byte(password+"\n")); err != nil {
 		return "", fmt.Errorf("cannot keep the generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
 	}

@@ -170,3 +170,23 @@ func normal(value any) any {
 	}
 	return value
 }
+
+func TestTrial(t *testing.T) {
+	dir := t.TempDir()
+	for _, text := range []string{rich, "[Database]\nBackend = \"mysql\"\n", ""} {
+		config, _ := parse("config.toml", []byte(text))
+		data, err := config.Trial(loopback, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial, _ := parse("trial", data)
+		if trial.Bind != "127.0.0.1" || trial.Port != 1234 || trial.Backend != "sqlite3" || trial.SQLiteFile != dir+"/trial.db" ||
+			trial.LogFile != TrialLog(dir) || trial.LogLevel != "info" {
+			t.Errorf("%+v", trial)
+		}
+		_, had := config.root.get("provider")
+		if _, has := trial.root.get("provider"); has != had {
+			t.Error("the providers are not kept")
+		}
+	}
+}

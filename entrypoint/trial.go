@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"garm-entrypoint/entrypoint/garmconfig"
+	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/supervisor"
+)
+
+// trialTimeout bounds a trial. garm starts within a second or two.
+const trialTimeout = time.Minute
+
+// errNoTrial: there is no place for a throw-away database.
+var errNoTrial = errors.New("there is no directory for a throw-away database: set TMPDIR to a writable one")
+
+// trial asks garm itself what it thinks of the configuration: it starts it on a
+// loopback address with a throw-away database, initialises it as a first boot
+// would, and stops it. nil means that garm accepts everything.
+func (a *app) trial(p *plan, binary string) error {
+	dir, err := trialDir(p)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	address, err := freeLoopback()
+	if err != nil {
+		return err
+	}
+	config, err := p.config.Trial(address, dir)
+	if err != nil {
+		return err
+	}
+	sup, err := supervisor.New(supervisor.Options{Logger: newLogger(a.stderr, "", ""), Signals: a.signals})
+	if err != nil {
+		return err
+	}
+	defer sup.Close()
+	r, err := pipeOf(config)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	child, err := sup.Start(supervisor.Command{
+		Path: binary, Args: []string{filepath.Base(binary), "--config", pipedConfig}, Files: []*os.File{r},
+		Env: a.env.without("GARM_PASSWORD"), Umask: 0o077, StopTimeout: trialTimeout,
+	})
+	if err != nil {
+		return err
+	}
+	scheme := "http://"
+	if p.config.TLS {
+		scheme = "https://"
+	}
+	err = p.tryOn(child, scheme+address.String())
+	child.Stop()
+	status := child.Status()
+	switch {
+	case sup.StopSignal() != 0:
+		return &stoppedError{sup.StopSignal()}
+	case errors.Is(err, errTrialEnded):
+		return fmt.Errorf("cannot use the configuration: garm ends with %s: %s", status, lastLine(garmconfig.TrialLog(dir)))
+	}
+	return err
+}
+
+// errTrialEnded: garm ended before it was asked to.
+var errTrialEnded = errors.New("garm ended")
+
+// tryOn initialises the server of a trial.
+func (p *plan) tryOn(child *supervisor.Child, url string) error {
+	options, err := p.options(url)
+	if err != nil {
+		return err
+	}
+	if options.Credentials.Password == "" {
+		if options.Credentials.Password, err = newPassword(); err != nil {
+			return err
+		}
+	}
+	options.FirstBoot = true
+	i, err := initializer.New(options)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), trialTimeout)
+	defer cancel()
+	go func() {
+		<-child.Done()
+		cancel()
+	}()
+	_, err = i.Ensure(ctx)
+	select {
+	case <-child.Done():
+		return errTrialEnded
+	default:
+		return err
+	}
+}
+
+// trialDir makes a directory where one can be made: images such as upstream's
+// have no /tmp.
+func trialDir(p *plan) (string, error) {
+	for _, parent := range []string{"", "/dev/shm", filepath.Dir(p.config.Path)} {
+		if dir, err := os.MkdirTemp(parent, ".garm-entrypoint-trial-*"); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errNoTrial
+}
+
+// lastLine of garm's log is where it says why it ended.
+func lastLine(path string) string {
+	data, _ := os.ReadFile(path)
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return last
+	}
+	return "it said why above"
+}
