@@ -18,7 +18,7 @@ ARG TOOLCHAIN_PLATFORM=${BUILDPLATFORM:-linux}
 
 
 FROM --platform=${TOOLCHAIN_PLATFORM} ${GO_IMAGE} AS build
-# By this label make clean finds what the classic builder leaves of this stage.
+# By this label make clean finds what the classic builder leaves of the stages.
 LABEL garm-entrypoint.stage=build
 WORKDIR /src
 
@@ -45,6 +45,7 @@ RUN mkdir -p /out/etc/garm && chown 65532:0 /out/etc/garm && chmod 0775 /out/etc
 
 
 FROM scratch AS binary
+LABEL garm-entrypoint.stage=binary
 COPY --from=build /out/garm-entrypoint /garm-entrypoint
 
 

@@ -57,4 +57,4 @@ lint: ## gofmt, go vet, staticcheck, and shellcheck where it is installed
 clean: ## removes what was built, the stand-in images and the builder's leftovers too; never a volume
 	rm -rf bin dist .build
 	@docker image ls --format '{{.Repository}}:{{.Tag}}' --filter 'reference=garm-entrypoint-standin-*' 2>/dev/null | xargs -r docker image rm -f >/dev/null
-	@docker image prune -f --filter label=garm-entrypoint.stage=build >/dev/null 2>&1 || true
+	@docker image prune -f --filter label=garm-entrypoint.stage >/dev/null 2>&1 || true

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"garm-entrypoint/internal/testgarm"
 )
 
 // What the tests run is built once, under names of this run's own, and removed at the end. The stand-in base images stay: they are keyed by
@@ -190,30 +192,13 @@ func (c container) logs() string {
 // waitReady asks the health check until garm is ready.
 func (c container) waitReady() {
 	c.t.Helper()
-	eventually(c.t, bootTimeout, func() error {
-		got := c.exec("/usr/local/bin/garm-entrypoint", "healthcheck")
-		if got.code == 0 {
-			return nil
+	testgarm.Eventually(c.t, bootTimeout, "garm in container "+c.name+" is ready", func() bool {
+		if c.exec("/usr/local/bin/garm-entrypoint", "healthcheck").code == 0 {
+			return true
 		}
 		if status := c.inspect("{{.State.Status}}"); status != "running" {
 			c.t.Fatalf("the container is %s, exit code %s, instead of ready", status, c.inspect("{{.State.ExitCode}}"))
 		}
-		return fmt.Errorf("not ready: %s%s", got.stdout, got.stderr)
+		return false
 	})
-}
-
-// eventually polls until the condition holds, and fails the test with its last reason when it does not in time.
-func eventually(t *testing.T, timeout time.Duration, condition func() error) {
-	t.Helper()
-	deadline := time.Now().Add(timeout)
-	for {
-		err := condition()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after %s: %v", timeout, err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
 }

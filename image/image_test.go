@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"garm-entrypoint/internal/testgarm"
 )
 
 const passwordFile = "/etc/garm/admin-password"
@@ -88,7 +90,7 @@ func TestConfig(t *testing.T) {
 		"org.opencontainers.image.licenses":    `^Apache-2\.0$`,
 		"org.opencontainers.image.version":     `^test$`,
 		"org.opencontainers.image.base.name":   `garm`,
-		"garm.version":                         `^` + regexp.QuoteMeta(garmPin(t)) + `$`,
+		"garm.version":                         `^` + regexp.QuoteMeta(testgarm.Version(t)) + `$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(config.Labels[label]) {
 			t.Errorf("label %s is %q: want %s", label, config.Labels[label], want)
@@ -180,9 +182,9 @@ func TestCommand(t *testing.T) {
 		"not found":         {[]string{"no-such-program"}, `^$`, 127},
 		"not executable":    {[]string{"/etc/passwd"}, `^$`, 126},
 		"exec":              {[]string{"exec", "--", "version-like", "x"}, `^$`, 127},
-		"garm's version":    {[]string{"-version"}, `^` + regexp.QuoteMeta(garmPin(t)) + `\n$`, 0},
-		"garm's --version":  {[]string{"--version"}, `^` + regexp.QuoteMeta(garmPin(t)) + `\n$`, 0},
-		"garm-cli":          {[]string{"garm-cli", "version"}, regexp.QuoteMeta(garmPin(t)), 0},
+		"garm's version":    {[]string{"-version"}, `^` + regexp.QuoteMeta(testgarm.Version(t)) + `\n$`, 0},
+		"garm's --version":  {[]string{"--version"}, `^` + regexp.QuoteMeta(testgarm.Version(t)) + `\n$`, 0},
+		"garm-cli":          {[]string{"garm-cli", "version"}, regexp.QuoteMeta(testgarm.Version(t)), 0},
 		"our version":       {[]string{"version"}, `test`, 0},
 		"environment":       {[]string{"sh", "-c", "echo $GARM_PASSWORD"}, `^kept\n$`, 0},
 		"nothing is served": {[]string{"ls", "/etc/garm"}, `^$`, 0},

@@ -4,6 +4,8 @@ import (
 	"os"
 	"regexp"
 	"testing"
+
+	"garm-entrypoint/internal/testgarm"
 )
 
 // find returns the first group of the pattern in the file.
@@ -20,16 +22,10 @@ func find(t *testing.T, file, pattern string) string {
 	return string(match[1])
 }
 
-// garmPin returns the garm release that go.mod pins.
-func garmPin(t *testing.T) string {
-	t.Helper()
-	return find(t, "../go.mod", `(?m)^\s*github\.com/cloudbase/garm (v\S+)`)
-}
-
 // TestGarmPin holds the Dockerfile's garm image against go.mod: client, tests and image talk of one release.
 func TestGarmPin(t *testing.T) {
 	t.Parallel()
-	if got, want := find(t, "../Dockerfile", `(?m)^ARG GARM_VERSION=(\S+)$`), garmPin(t); got != want {
+	if got, want := find(t, "../Dockerfile", `(?m)^ARG GARM_VERSION=(\S+)$`), testgarm.Version(t); got != want {
 		t.Errorf("Dockerfile has garm %s, go.mod pins %s", got, want)
 	}
 }

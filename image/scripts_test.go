@@ -1,7 +1,6 @@
 package image_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"garm-entrypoint/internal/testgarm"
 )
 
 // script runs a script of hack/ as the Makefile does, with these variables.
@@ -96,67 +97,21 @@ func TestMakeRunLocal(t *testing.T) {
 		t.Skip("needs root for a network namespace")
 	}
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "garm-entrypoint")
-	if got := run(exec.Command("go", "build", "-o", binary, "../entrypoint")); got.code != 0 {
-		t.Fatal(got.stderr)
+	p := testgarm.Start(t, "unshare", []string{"--net", "sh", "-c",
+		`busybox ip link set lo up && exec ../hack/run-local.sh "$0"`, testgarm.Entrypoint(t)}, append(os.Environ(), "TMPDIR="+dir))
+	said := p.WaitFor(`password  cat /\S+`, buildTimeout)
+	kept := regexp.MustCompile(`/\S+`).FindString(said)
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("the password is not where the output says: %v", err)
 	}
-	output, err := os.Create(filepath.Join(dir, "output"))
-	if err != nil {
+	p.WaitFor("Ctrl-C", time.Second)
+	if err := syscall.Kill(-p.Pid(), syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("unshare", "--net", "sh", "-c", `busybox ip link set lo up && exec ../hack/run-local.sh "$0"`, binary)
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	if code := p.Wait(10 * time.Second); code != 0 {
+		t.Errorf("exit code %d after SIGINT: want garm's own, 0", code)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-
-	text := waitForText(t, output.Name(), "Ctrl-C", ended)
-	password := regexp.MustCompile(`cat (/\S+/admin-password)`).FindStringSubmatch(text)
-	if password == nil {
-		t.Fatalf("where the password is was not said: %s", text)
-	}
-	if _, err := os.Stat(password[1]); err != nil {
-		t.Error(err)
-	}
-	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("ended by %v: want garm's code, 0", err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("did not end within 10 s of SIGINT")
-	}
-	if _, err := os.Stat(filepath.Dir(password[1])); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Dir(kept)); !os.IsNotExist(err) {
 		t.Errorf("the temporary directory is still there: %v", err)
 	}
-}
-
-// waitForText waits until the file holds the text, and returns all that it holds then.
-func waitForText(t *testing.T, file, text string, ended <-chan error) string {
-	t.Helper()
-	var data []byte
-	eventually(t, buildTimeout, func() error {
-		var err error
-		if data, err = os.ReadFile(file); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case err := <-ended:
-			t.Fatalf("ended by %v: %s", err, data)
-		default:
-		}
-		if !strings.Contains(string(data), text) {
-			return fmt.Errorf("no %q in: %s", text, data)
-		}
-		return nil
-	})
-	return string(data)
 }
