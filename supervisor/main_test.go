@@ -329,7 +329,7 @@ func (s *supervised) silence(d time.Duration) {
 func (s *supervised) signal(sig syscall.Signal) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatal(err)
+		s.t.Fatalf("%v; stderr: %s", err, s.stderr)
 	}
 }
 

@@ -8,8 +8,15 @@ import (
 const (
 	// maxProcs bounds GOMAXPROCS: forwarding and reaping need one processor, whatever else the program does gets another.
 	maxProcs = 2
-	// spareThreads are for system calls that block: reading a file, syncing it, writing to a log that nobody reads.
-	spareThreads = 4
+	// spareThreads are for system calls that block (reading a file, syncing it, writing to a log that nobody reads), and for threads
+	// that the runtime has taken off one task and not yet made available for the next: with 4, a program busy with garbage collection
+	// still asked for one more now and then.
+	spareThreads = 12
+
+	// MinPids is the least pids limit (docker run --pids-limit) under which a supervisor runs; what the child needs comes on top. It is
+	// maxProcs and spareThreads, 8 for what Go's runtime keeps for itself (the main thread, the monitor, the template thread, two for
+	// signals) and for the forker, and 2 to be safe.
+	MinPids = maxProcs + spareThreads + 8 + 2
 )
 
 var reserveOnce sync.Once
