@@ -32,7 +32,7 @@ type boot struct {
 	// from there.
 	began time.Time
 	// What is said once, whichever garm it is said of.
-	saidUnsupported bool
+	saidUnsupported, saidRenewed bool
 }
 
 // garm is one start of it.
@@ -168,9 +168,7 @@ func (b *boot) initializer(g *garm, profile *cliProfile) (*initializer.Initializ
 		return nil, err
 	}
 	options.Logger = b.log
-	// What a look needed is not needed again for a while, and we live as long
-	// as the server.
-	options.OnIdle = debug.FreeOSMemory
+	options.OnIdle = b.idle
 	options.OnAnswer = func() {
 		g.Release()
 		b.log.Info("garm's API is up", slog.String("url", g.url), after(g.started))
@@ -183,6 +181,17 @@ func (b *boot) initializer(g *garm, profile *cliProfile) (*initializer.Initializ
 		b.log.Error(err.Error())
 	}
 	return i, err
+}
+
+// idle is called before each wait for the next look.
+func (b *boot) idle() {
+	if !b.saidRenewed && b.plan.renewed() {
+		b.saidRenewed = true
+		b.log.Warn("the server's certificate was renewed on disk; garm serves the old one until it is restarted", slog.String("path", b.plan.config.Certificate))
+	}
+	// What a look needed is not needed again for a while, and we live as long
+	// as the server.
+	debug.FreeOSMemory()
 }
 
 func after(t time.Time) slog.Attr {

@@ -206,20 +206,6 @@ func TestRunBinds(t *testing.T) {
 	}
 }
 
-func TestRunTLS(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	certificate, key := testgarm.KeyPair(t, filepath.Join(dir, "server"))
-	testgarm.Config(t, dir, func(s *testgarm.Settings) { s.Certificate, s.Key = certificate, key })
-	r := start(t, dir, nil)
-	r.ready()
-	health := testgarm.Start(t, testgarm.Entrypoint(t), []string{"healthcheck"}, []string{"GARM_CONFIG=" + r.config})
-	if code := health.Wait(patience); code != 0 {
-		t.Errorf("healthcheck: %d %s", code, health.Output())
-	}
-	r.stop()
-}
-
 // Every printable ASCII character and UTF-8, through variable and file.
 func TestRunPasswordsSurvive(t *testing.T) {
 	var ascii strings.Builder

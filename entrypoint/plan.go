@@ -187,6 +187,16 @@ func fallback(c *garmconfig.Config) initializer.Controller {
 	return initializer.Controller{MetadataURL: c.MetadataURL, CallbackURL: c.CallbackURL, WebhookURL: c.WebhookURL}
 }
 
+// renewed reports whether the certificate's file holds another one by now. garm
+// reads it once: neither rotation on disk nor SIGHUP changes what it serves.
+func (p *plan) renewed() bool {
+	if p.certificate == nil {
+		return false
+	}
+	leaf, err := readLeaf(p.config.Certificate)
+	return err == nil && !leaf.Equal(p.certificate)
+}
+
 // readLeaf returns the first certificate of a PEM file: the server's own, which
 // garm serves.
 func readLeaf(path string) (*x509.Certificate, error) {

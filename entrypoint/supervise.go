@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"garm-entrypoint/supervisor"
 )
@@ -55,10 +56,14 @@ func (a *app) logger(s settings, level, format string) *slog.Logger {
 	return newLogger(a.stderr, level, format)
 }
 
-// announce says what was generated.
+// announce says what was generated, and what will not please runners.
 func (p *plan) announce(log *slog.Logger) {
 	if p.generated != nil {
 		log.Info("generated garm's config, which did not exist", slog.String("path", p.config.Path))
+	}
+	if c := p.certificate; c != nil && time.Now().After(c.NotAfter) {
+		log.Warn("the server's certificate has expired; it is the configured one and trusted here, but runners and the forge will refuse it",
+			slog.String("path", p.config.Certificate), slog.Time("expired", c.NotAfter))
 	}
 	if p.makePassword {
 		log.Info("generated the admin's password", slog.String("path", p.keeper.path))

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -27,4 +30,22 @@ func childOf(t *testing.T, pid int) int {
 		return child != 0
 	})
 	return child
+}
+
+// firstRunReason sends a first run and returns garm's reason for refusing it,
+// empty when there is none.
+func firstRunReason(t *testing.T, baseURL, user, email, password string) string {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"username": user, "email": email, "password": password, "full_name": "A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Post(baseURL+"/api/v1/first-run", "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer struct{ Details string }
+	_ = json.NewDecoder(resp.Body).Decode(&answer)
+	return answer.Details
 }
