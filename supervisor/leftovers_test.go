@@ -86,8 +86,8 @@ func TestStubbornLeftovers(t *testing.T) {
 		s := m.start(t, plan{Args: script(text), Env: []string{"DIR=" + dir}, Grace: grace})
 		s.expect("ready")
 		pids := all(s.cmd.Process.Pid)
-		s.say("end")
 		start := time.Now()
+		s.say("end")
 		s.expectCode(9)
 		if took := time.Since(start); took < grace || took > grace+killLimit/2 {
 			t.Errorf("it took %v", took)

@@ -16,6 +16,12 @@ type process struct {
 	started    string // in clock ticks since boot: tells a process from a later one with the same id
 }
 
+// identity is what stays the same of a process when its parent has ended.
+func (p process) identity() process {
+	p.parent = 0
+	return p
+}
+
 // readProcess reads /proc/PID/stat (proc_pid_stat(5)). The command name in it may contain anything, so fields count from its last ')'.
 func readProcess(pid int) (process, error) {
 	const parent, started = 1, 19

@@ -129,6 +129,17 @@ func (c *console) match(pattern string) string {
 	return found
 }
 
+// stopped waits until the shell says that its background job is stopped, which it does only before a prompt.
+func (c *console) stopped() {
+	c.t.Helper()
+	eventually(c.t, "the job is stopped", func() bool {
+		c.say("")
+		unix.Nanosleep(&unix.Timespec{Nsec: 2e7}, nil)
+		return strings.Contains(c.rest(), "Stopped")
+	})
+	c.expect("Stopped")
+}
+
 // rest is what the terminal has shown since the last expect.
 func (c *console) rest() string { return c.out.String()[c.seen:] }
 
@@ -167,8 +178,7 @@ func TestJobControlUnderAShell(t *testing.T) {
 	c.expect("Stopped")
 	c.say("bg")
 	c.expect("supervisor.test &")
-	c.say("")
-	c.expect("Stopped") // by SIGTTIN: in the background it may not read
+	c.stopped() // by SIGTTIN: in the background it may not read
 	c.say("fg")
 	c.expect("supervisor.test")
 	c.say("three")
@@ -192,8 +202,7 @@ func TestStartInTheBackground(t *testing.T) {
 	c := shell(t)
 	c.say("run " + catPlan(true) + " &")
 	c.match(`pid-\d+-`)
-	c.say("")
-	c.expect("Stopped")
+	c.stopped()
 	c.say("fg")
 	c.expect("run ")
 	c.say("one")
