@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,6 +30,8 @@ type boot struct {
 	// began is when the first garm was started: GARM_START_TIMEOUT counts
 	// from there.
 	began time.Time
+	// oneShot: nobody but an init container's successor starts the real garm.
+	oneShot bool
 	// What is said once, whichever garm it is said of.
 	saidUnsupported, saidRenewed bool
 }
@@ -48,12 +49,11 @@ const holdAlone = time.Second
 
 // run returns the exit code.
 func (b *boot) run() int {
-	b.command.Hold = []syscall.Signal{syscall.SIGHUP}
 	if !b.plan.settings.Init {
 		b.command.HoldFor = holdAlone
 	}
-	if b.plan.guarded() {
-		if code, proven := b.guard(); !proven {
+	if b.oneShot || b.plan.guarded() {
+		if code, proven := b.guard(); !proven || b.oneShot {
 			return code
 		}
 	}

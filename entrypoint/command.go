@@ -24,6 +24,7 @@ type invocation struct {
 	// Of init.
 	output string
 	dryRun bool
+	spawn  bool
 }
 
 // usageError is wrong usage: exit code 64.
@@ -96,10 +97,32 @@ func parseFlags(command string, args []string) (invocation, error) {
 		return inv, usagef("%s: unexpected argument %q; see garm-entrypoint help", command, set.Arg(0))
 	case len(garms) > 0 && command != cmdRun:
 		return inv, usagef("%s: only run takes arguments for garm", command)
-	case inv.output != "" && inv.output != "text" && inv.output != "json":
+	case command == cmdInit && inv.output != "text" && inv.output != "json":
 		return inv, usagef("init: --output is text or json, not %q", inv.output)
 	}
+	if command == cmdInit {
+		if err := inv.checkInit(); err != nil {
+			return inv, err
+		}
+	}
 	return forGarm(inv, garms)
+}
+
+// checkInit refuses flags that mean nothing together.
+func (inv invocation) checkInit() error {
+	if inv.spawn && (inv.dryRun || inv.output != "text") {
+		return usagef("init: --spawn goes with neither --dry-run nor --output")
+	}
+	for _, o := range options {
+		_, given := inv.flags[o.flag()]
+		switch {
+		case given && inv.spawn && o.remote:
+			return usagef("init: --%s means nothing with --spawn, which starts its own server", o.flag())
+		case given && !inv.spawn && o.local:
+			return usagef("init: --%s goes with --spawn only", o.flag())
+		}
+	}
+	return nil
 }
 
 // flagSet declares the flags of a command.
@@ -108,7 +131,8 @@ func flagSet(inv *invocation) *flag.FlagSet {
 	set.SetOutput(io.Discard)
 	set.Usage = func() {}
 	for _, o := range options {
-		if o.secret || !o.appliesTo(inv.command) {
+		// init takes those of run as well: with --spawn it is a kind of run.
+		if o.secret || !o.appliesTo(inv.command) && (inv.command != cmdInit || !o.appliesTo(cmdRun)) {
 			continue
 		}
 		set.Var(&flagValue{name: o.flag(), into: inv.flags, toggle: o.kind == toggle}, o.flag(), o.help)
@@ -120,6 +144,7 @@ func flagSet(inv *invocation) *flag.FlagSet {
 	case cmdInit:
 		set.StringVar(&inv.output, "output", "text", "")
 		set.BoolVar(&inv.dryRun, "dry-run", false, "")
+		set.BoolVar(&inv.spawn, "spawn", false, "")
 	}
 	return set
 }

@@ -121,13 +121,16 @@ func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
 		b.sayController(result)
 		b.proven()
 	case errors.As(err, &mismatch) && !b.plan.newDatabase:
-		// It has an admin, so there is nothing to guard; what is wrong is
-		// said when the real one serves.
+		// It has an admin, so there is nothing to guard. What is wrong is said
+		// when the real one serves, if we are to start it.
+		if b.oneShot {
+			b.log.Warn("the server is not initialised as configured: "+err.Error(), slog.String("cure", b.cure(err)))
+		}
 	default:
 		b.sayFatal(err)
 		return err
 	}
-	b.log.Info("first boot done: garm is started again on its real address", after(g.started))
+	b.log.Info("first boot done: garm is stopped, to be started on its real address", after(g.started))
 	return errProven
 }
 

@@ -12,6 +12,7 @@ var commandHelp = []struct{ call, does string }{
 	{"garm-entrypoint -FLAG ...", "the same; the arguments go to garm, as in the upstream image"},
 	{"garm-entrypoint garm ARGS", "the same as run -- ARGS"},
 	{"garm-entrypoint init [FLAGS]", "one shot: initialises the server at GARM_SERVER, then exits; --dry-run says what it would do, --output json is for scripts"},
+	{"garm-entrypoint init --spawn [FLAGS]", "as an init container: starts garm itself on a loopback address, initialises it, stops it and exits 0"},
 	{"garm-entrypoint watch [FLAGS]", "keeps the server at GARM_SERVER initialised until it is signalled"},
 	{"garm-entrypoint healthcheck [--live] [--server URL]", "exit 0 when the server is ready (--live: when its API answers), else 1 and why"},
 	{"garm-entrypoint check [FLAGS]", "validates the configuration, lists every fault; exit 0 or 78"},

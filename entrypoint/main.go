@@ -62,6 +62,9 @@ func (a *app) run(args []string) int {
 	case cmdCheck:
 		return a.check(inv)
 	case cmdInit:
+		if inv.spawn {
+			return a.supervise(inv)
+		}
 		return a.initialise(inv)
 	case cmdWatch:
 		return a.watch(inv)

@@ -4,14 +4,17 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"garm-entrypoint/supervisor"
 )
 
-// supervise is the main job: run garm, and initialise it.
+// supervise is the main job: run garm, and initialise it. With --spawn it ends
+// where a guarded first boot would go on to the real garm.
 func (a *app) supervise(inv invocation) int {
 	s, warnings, err := readSettings(cmdRun, inv.flags, a.env)
+	s.Init = s.Init || inv.spawn
 	p, planErr := makePlan(s)
 	if err = errors.Join(err, planErr); err != nil {
 		return a.fail(err)
@@ -33,6 +36,7 @@ func (a *app) supervise(inv invocation) int {
 	p.announce(log)
 	b := &boot{
 		profile: a.newCLIProfile(s, p.config.BaseURL(), log),
+		oneShot: inv.spawn,
 		plan:    p, log: log, sup: sup,
 		command: supervisor.Command{
 			Path:        binary,
@@ -40,6 +44,7 @@ func (a *app) supervise(inv invocation) int {
 			Env:         a.env.without("GARM_PASSWORD"),
 			Umask:       s.Umask,
 			StopTimeout: s.StopTimeout,
+			Hold:        []syscall.Signal{syscall.SIGHUP},
 		},
 	}
 	return b.run()
