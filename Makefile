@@ -38,7 +38,7 @@ image: ## builds the image
 	@IMAGE=$(IMAGE) BASE=$(BASE) VERSION=$(VERSION) REVISION=$(REVISION) SOURCE_URL=$(SOURCE) hack/image.sh
 
 build: ## builds bin/garm-entrypoint, static
-	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/garm-entrypoint ./entrypoint
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/garm-entrypoint ./entrypoint
 
 # garm's sqlite and the race detector need a C compiler. The first run builds garm and the stand-in images: minutes.
 test: ## runs all tests; the image's need Docker

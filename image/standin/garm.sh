@@ -21,7 +21,7 @@ if ! have_image "$image"; then
 	mkdir -p "$work/root/opt/garm/providers.d"
 
 	# Upstream's own tags and flags. Without a version garm-operator refuses the server.
-	CGO_ENABLED=1 go build -trimpath -tags osusergo,netgo,sqlite_omit_load_extension \
+	CGO_ENABLED=1 go build -tags osusergo,netgo,sqlite_omit_load_extension \
 		-ldflags "-s -w -linkmode external -extldflags '-static' -X $module/util/appdefaults.Version=$version" \
 		-o "$work/root/bin/" "$module/cmd/garm" "$module/cmd/garm-cli"
 
