@@ -26,7 +26,7 @@ func TestExampleDocker(t *testing.T) {
 		t.Fatalf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	c.waitReady()
-	c.login("admin", c.password())
+	c.controllerID("admin", c.password())
 	if got := c.inspect("{{.Config.StopTimeout}} {{.HostConfig.RestartPolicy.Name}}"); got != "150 unless-stopped" {
 		t.Errorf("stop timeout and restart policy: %s", got)
 	}
@@ -41,7 +41,7 @@ func TestExampleCompose(t *testing.T) {
 	call := func(args ...string) result {
 		where := []string{"--file", "../examples/compose/docker-compose.yml", "--project-name", project}
 		cmd := exec.Command(compose[0], slices.Concat(compose[1:], where, args)...)
-		cmd.Env = append(os.Environ(), "IMAGE="+image, "PUBLISH="+freePort, "GARM_BASE_URL=https://garm.example.com")
+		cmd.Env = append(os.Environ(), "IMAGE="+image, "PUBLISH="+freePort)
 		return run(cmd)
 	}
 	t.Cleanup(func() { call("down", "--volumes") })

@@ -12,11 +12,13 @@ set -eu
 NAME=${NAME:-garm}
 
 # --stop-timeout: garm may need more than a minute to finish what it is doing with a cloud, and being killed meanwhile leaves instances
-# behind there. Where runners on other machines must reach garm, publish 9997 alone, and add --env GARM_BASE_URL=http://this-host:9997
+# behind there. GARM_BASE_URL is where runners and the forge reach this server: localhost does for a look around. For runners on other
+# machines give the address that they see, such as GARM_BASE_URL=http://garm.example.com:9997, and PUBLISH=0.0.0.0:9997.
 docker run --detach \
 	--name "$NAME" \
 	--restart unless-stopped \
 	--stop-timeout 150 \
 	--volume "$NAME:/etc/garm" \
 	--publish "${PUBLISH:-127.0.0.1:9997}:9997" \
+	--env GARM_BASE_URL="${GARM_BASE_URL:-http://localhost:9997}" \
 	"${IMAGE:-garm-entrypoint:local}"
