@@ -30,6 +30,8 @@ type boot struct {
 	// began is when the first garm was started: GARM_START_TIMEOUT counts
 	// from there.
 	began time.Time
+	// guardProven: the guarded boot has said who the admin is.
+	guardProven bool
 	// oneShot: nobody but an init container's successor starts the real garm.
 	oneShot bool
 	// What is said once, whichever garm it is said of.
@@ -144,7 +146,9 @@ func (b *boot) initialise(ctx context.Context, g *garm) error {
 		return nil
 	case err == nil:
 		b.proven()
-		b.sayAdmin(result)
+		if !b.guardProven {
+			b.sayAdmin(result)
+		}
 		b.sayController(result)
 		b.sayReady(g, result)
 	case b.fatal(err):

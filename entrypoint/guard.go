@@ -117,6 +117,7 @@ func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
 	case ctx.Err() != nil:
 		return nil
 	case err == nil:
+		b.guardProven = true
 		b.sayAdmin(result)
 		b.sayController(result)
 		b.proven()

@@ -92,6 +92,33 @@ func TestGuardedCannotBeStolen(t *testing.T) {
 	}
 }
 
+// A neighbour on loopback can win against a guarded boot too. That leads to 77,
+// at every restart, never to a server that serves him.
+func TestNeighbourOnLoopback(t *testing.T) {
+	t.Parallel()
+	for range 40 {
+		dir := t.TempDir()
+		r := start(t, dir, nil)
+		line := r.WaitFor("starts on a loopback address", patience)
+		_, address, _ := strings.Cut(line, " address=")
+		stop := attacker(t, "http://"+strings.TrimSpace(address))
+		r.WaitFor("msg=ready|forensics", patience)
+		if stop() == 0 {
+			r.stop()
+			continue
+		}
+		for range 3 {
+			if code := r.Wait(patience); code != exitTakeover || strings.Contains(r.Stderr(), "msg=\"starting garm") {
+				t.Errorf("ended with %d, want %d and no garm on its real address", code, exitTakeover)
+			}
+			r = start(t, dir, nil)
+		}
+		r.Wait(patience)
+		return
+	}
+	t.Error("the neighbour never won, so this showed nothing")
+}
+
 // The mark makes every restart after an unproven first boot a guarded one, in
 // which an admin who is not ours is a takeover.
 func TestMarkMakesStricter(t *testing.T) {
