@@ -55,6 +55,7 @@ func TestParse(t *testing.T) {
 		// Our other commands.
 		"init": {command: cmdInit, output: "text"},
 		"init --server http://g --dry-run --output json": {command: cmdInit, flags: flags{"server": "http://g"}, output: "json", dryRun: true},
+		"init --spawn --umask 0027":                      {command: cmdInit, flags: flags{"umask": "0027"}, output: "text", spawn: true},
 		"init --output=text":                             {command: cmdInit, output: "text"},
 		"watch --watch-interval 1s":                      {command: cmdWatch, flags: flags{"watch-interval": "1s"}},
 		"healthcheck":                                    {command: cmdHealthcheck},
@@ -101,28 +102,31 @@ func TestParseKeepsArguments(t *testing.T) {
 func TestParseFaults(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"exec":                         "exec needs a program",
-		"exec --":                      "exec needs a program",
-		"run surplus":                  `unexpected argument "surplus"; arguments for garm go after --`,
-		"init surplus":                 `init: unexpected argument "surplus"`,
-		"init -- -x":                   "only run takes arguments for garm",
-		"healthcheck -- -x":            "only run takes arguments for garm",
-		"run --no-such-flag":           "no-such-flag",
-		"run --password x":             "password", // argv is public
-		"run -version":                 "version",
-		"run --server http://g":        "server", // not of this command
-		"run --dry-run":                "dry-run",
-		"run --live":                   "live",
-		"init --umask 0077":            "umask",
-		"init --stop-timeout 1s":       "stop-timeout",
-		"healthcheck --username u":     "username",
-		"run --username":               "needs an argument",
-		"init --output yaml":           `--output is text or json, not "yaml"`,
-		"init --dry-run=perhaps":       "dry-run",
-		"--config":                     "--config needs the path",
-		"--config=":                    "--config needs the path",
-		"garm -config":                 "--config needs the path",
-		"run --config a -- --config b": "given twice: a and b",
+		"exec":                           "exec needs a program",
+		"exec --":                        "exec needs a program",
+		"run surplus":                    `unexpected argument "surplus"; arguments for garm go after --`,
+		"init surplus":                   `init: unexpected argument "surplus"`,
+		"init -- -x":                     "only run takes arguments for garm",
+		"healthcheck -- -x":              "only run takes arguments for garm",
+		"run --no-such-flag":             "no-such-flag",
+		"run --password x":               "password", // argv is public
+		"run -version":                   "version",
+		"run --server http://g":          "server", // not of this command
+		"run --dry-run":                  "dry-run",
+		"run --live":                     "live",
+		"init --umask 0077":              "umask",
+		"init --stop-timeout 1s":         "stop-timeout",
+		"healthcheck --username u":       "username",
+		"run --username":                 "needs an argument",
+		"init --spawn --dry-run":         "--spawn goes with neither",
+		"init --spawn --output json":     "--spawn goes with neither",
+		"init --spawn --server http://g": "--server means nothing with --spawn",
+		"init --output yaml":             `--output is text or json, not "yaml"`,
+		"init --dry-run=perhaps":         "dry-run",
+		"--config":                       "--config needs the path",
+		"--config=":                      "--config needs the path",
+		"garm -config":                   "--config needs the path",
+		"run --config a -- --config b":   "given twice: a and b",
 	} {
 		_, err := parse(strings.Fields(line))
 		var usage *usageError

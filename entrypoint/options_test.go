@@ -46,6 +46,8 @@ func TestOptionsFlags(t *testing.T) {
 		set := flagSet(&invocation{command: command, flags: map[string]string{}})
 		for _, o := range options {
 			want := o.appliesTo(command) && !o.secret
+			// init --spawn is a kind of run; TestParseFaults has what goes together.
+			want = want || command == cmdInit && o.appliesTo(cmdRun) && !o.secret
 			// --server is the health check's own flag: it has no variable there.
 			if command == cmdHealthcheck && o.variable == "GARM_SERVER" {
 				want = true
