@@ -135,11 +135,10 @@ func (c *client) FirstRun(ctx context.Context, cr Credentials) error {
 	return c.clean("first run", err)
 }
 
-// Controller reads the controller at the given path of the API; token may be
-// empty.
+// Controller reads the controller at the given path of the API.
 func (c *client) Controller(ctx context.Context, path, token string) (garmparams.ControllerInfo, error) {
 	p := controller_info.NewControllerInfoParamsWithTimeout(requestTimeout).WithContext(ctx)
-	ok, err := c.info.ControllerInfo(p, bearer(token), func(op *runtime.ClientOperation) {
+	ok, err := c.info.ControllerInfo(p, httptransport.BearerToken(token), func(op *runtime.ClientOperation) {
 		// The generated client knows the legacy path only.
 		op.PathPattern = path
 		c.errorsOf(op, "controller")
@@ -153,17 +152,10 @@ func (c *client) Controller(ctx context.Context, path, token string) (garmparams
 // UpdateController changes what is set in the update.
 func (c *client) UpdateController(ctx context.Context, token string, update garmparams.UpdateControllerParams) error {
 	p := controller.NewUpdateControllerParamsWithTimeout(requestTimeout).WithContext(ctx).WithBody(update)
-	_, err := c.controller.UpdateController(p, bearer(token), func(op *runtime.ClientOperation) {
+	_, err := c.controller.UpdateController(p, httptransport.BearerToken(token), func(op *runtime.ClientOperation) {
 		c.errorsOf(op, "controller update")
 	})
 	return c.clean("controller update", err)
-}
-
-func bearer(token string) runtime.ClientAuthInfoWriter {
-	if token == "" {
-		return nil
-	}
-	return httptransport.BearerToken(token)
 }
 
 // errorsOf makes every answer but 200 an *apiError. The generated readers
