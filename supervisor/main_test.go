@@ -246,7 +246,9 @@ func (m mode) start(t *testing.T, p plan) *supervised {
 func launch(t *testing.T, cmd *exec.Cmd) *supervised {
 	t.Helper()
 	s := &supervised{t: t, cmd: cmd, lines: make(chan string, 1000), stderr: &syncBuffer{}, ended: make(chan struct{})}
-	cmd.Stderr = s.stderr
+	if cmd.Stderr == nil {
+		cmd.Stderr = s.stderr
+	}
 	cmd.WaitDelay = 5 * time.Second
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -312,7 +312,7 @@ func (m *model) poll(what string, ok func() bool) {
 // Random sequences of starts, signals, orphans and ends go as a small model says.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	seeds, steps := 10, 100
+	seeds, steps := 6, 100
 	if testing.Short() {
 		seeds = 2
 	}

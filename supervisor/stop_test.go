@@ -16,8 +16,9 @@ const deaf = `for s in TERM INT QUIT; do trap "echo $s" $s; done; echo ready; wh
 func TestStopTimeout(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {
-		for _, first := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
-			const timeout = 2 * time.Second
+		for first, timeout := range map[syscall.Signal]time.Duration{
+			syscall.SIGTERM: 2 * time.Second, syscall.SIGINT: 200 * time.Millisecond, syscall.SIGQUIT: 200 * time.Millisecond,
+		} {
 			s := m.start(t, plan{Args: script(deaf), StopTimeout: timeout, Grace: 50 * time.Millisecond})
 			s.expect("ready")
 			s.signal(syscall.SIGWINCH) // not a stop signal
