@@ -75,7 +75,7 @@ func (l *loop) suspend(c *Child) {
 		return
 	case !forwarded && !l.tty.given && !(c.cmd.Terminal && isTerminalAccess(sig)):
 		return // somebody stopped the child itself: that is not about us
-	case l.init || !resumable():
+	case l.init || l.trap.Stops == nil || !resumable(): // without signals we would not see the SIGCONT
 		l.log.warn("the child is stopped, and no shell above can continue it: send SIGCONT", "pid", c.pid, "signal", signalName(sig))
 		return
 	}

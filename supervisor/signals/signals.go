@@ -40,6 +40,7 @@ var keptByGo = [...]syscall.Signal{
 //     it is PID 1, as they would any Go program.
 //
 // Faults of our own (SIGSEGV and the like) remain Go panics; the same signals sent by kill arrive here.
+//
 // The stop signals are taken when Take returns. Each of the others costs the runtime two switches between threads, together about a
 // millisecond, so they are taken while the program goes on with its initialisation.
 func Take() *Trap {
