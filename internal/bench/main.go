@@ -1,0 +1,138 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"garm-entrypoint/internal/testgarm"
+)
+
+func main() {
+	entrypoint := flag.String("entrypoint", "", "the `binary` to measure (default: built from the source)")
+	short := flag.Bool("quick", false, "a few turns only: shows that everything runs, the figures mean little")
+	only := flag.String("only", "", "`part` to run: inits or garm (default: both)")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	t := &standIn{}
+	go interrupted(t)
+	os.Exit(run(t, *entrypoint, *short, *only))
+}
+
+// run returns the exit code: 0 whether targets are met or not, 1 when something could not be measured.
+func run(t *standIn, entrypoint string, short bool, only string) (code int) {
+	defer t.cleanup()
+	defer func() {
+		if fault := recover(); fault != nil {
+			if _, ours := fault.(failure); !ours {
+				panic(fault)
+			}
+			fmt.Fprintln(os.Stderr, "bench:", fault)
+			code = 1
+		}
+	}()
+	turns := full
+	if short {
+		turns = quick
+	}
+	if entrypoint == "" {
+		entrypoint = testgarm.Entrypoint(t)
+	}
+	b := newBench(t, entrypoint, turns)
+	fmt.Printf("%s, %s, %d CPUs, load %s\n", runtime.Version(), kernel(), runtime.NumCPU(), load())
+	if only != "garm" {
+		b.benchInits(os.Stdout)
+	}
+	if only != "inits" {
+		b.benchGarm(os.Stdout)
+	}
+	fmt.Printf("\nload at the end: %s\n", load())
+	return 0
+}
+
+// interrupted leaves nothing behind at Ctrl-C.
+func interrupted(t *standIn) {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
+	<-stop
+	t.cleanup()
+	os.Exit(130)
+}
+
+func (b *bench) benchInits(w io.Writer) {
+	for _, c := range b.inits {
+		if c.path == "" {
+			fmt.Fprintf(w, "%s is not installed: Debian has it in the package of that name\n", c.name)
+		}
+	}
+	if !b.pid1 {
+		fmt.Fprintln(w, "PID namespaces cannot be made here: nothing is measured as PID 1, and no reaping")
+	}
+	b.initTable().print(w)
+}
+
+func (b *bench) benchGarm(w io.Writer) {
+	b.garm = testgarm.Garm(b)
+	b.garmTable().print(w)
+}
+
+func load() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(data))[:3], " ")
+}
+
+func kernel() string {
+	var name syscall.Utsname
+	if err := syscall.Uname(&name); err != nil {
+		return "unknown kernel"
+	}
+	var release strings.Builder
+	for _, c := range name.Release {
+		if c == 0 {
+			break
+		}
+		release.WriteByte(byte(c))
+	}
+	return "Linux " + release.String()
+}
+
+// bench is what all measurements share.
+type bench struct {
+	testing.TB
+	turns
+	dir        string
+	entrypoint string
+	probe      string
+	garm       string
+	port       int // of garm, one at a time
+	inits      []contender
+	pid1       bool // a PID namespace can be made
+	live       live
+}
+
+func newBench(t testing.TB, entrypoint string, turns turns) *bench {
+	entrypoint, err := filepath.Abs(entrypoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{TB: t, turns: turns, dir: t.TempDir(), entrypoint: entrypoint, port: testgarm.FreePort(t)}
+	b.live.pids = map[int]bool{}
+	t.Cleanup(b.live.kill)
+	b.probe = b.buildProbe()
+	b.inits = contenders(entrypoint)
+	b.pid1 = b.canBePID1()
+	return b
+}
