@@ -338,6 +338,12 @@ func TestFailPrintsEachFault(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
 	a := app{stderr: &stderr, env: environment{"GARM_UMASK=x", "GARM_INIT=x", "GARM_CONFIG=/nowhere/config.toml"}}
+	for _, command := range []string{cmdRun, cmdInit} {
+		if code := a.run([]string{command}); code != exitConfig {
+			t.Errorf("%s: exit code %d, want %d", command, code, exitConfig)
+		}
+	}
+	stderr.Reset()
 	if code := a.run([]string{"check"}); code != exitConfig {
 		t.Errorf("exit code %d, want %d", code, exitConfig)
 	}
