@@ -3,6 +3,8 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -104,6 +106,7 @@ func TestRunTLSStranger(t *testing.T) {
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the stranger got a request") }))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
 	p := testgarm.Start(t, testgarm.Entrypoint(t), []string{"init", "--start-timeout", "300ms"},

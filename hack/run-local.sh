@@ -19,7 +19,7 @@ trap 'rm -rf "$dir"' EXIT
 trap '[ -n "$pid" ] || exit 130; kill -TERM "$pid" 2>/dev/null || true' INT TERM HUP
 
 echo "building garm $version (the first time takes a minute or two; no web UI: its assets are not in the Go module)"
-go build -ldflags "-X $module/util/appdefaults.Version=$version" -o "$dir/bin/" "$module/cmd/garm" "$module/cmd/garm-cli"
+go build -tags osusergo,netgo,sqlite_omit_load_extension -ldflags "-X $module/util/appdefaults.Version=$version" -o "$dir/bin/" "$module/cmd/garm" "$module/cmd/garm-cli"
 
 # Without URLs a new garm answers little.
 [ -n "${GARM_BASE_URL:-}${GARM_METADATA_URL:-}" ] || export GARM_BASE_URL=http://127.0.0.1:9997

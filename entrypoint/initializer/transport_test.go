@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -27,7 +28,7 @@ func tlsBench(t *testing.T, config *tls.Config, http2 bool, trust func(*x509.Cer
 		garm.ServeHTTP(w, r)
 	}))
 	server.TLS, server.EnableHTTP2 = config, http2
-	server.Config.ErrorLog = nil
+	server.Config.ErrorLog = quiet
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	u, _ := url.Parse(server.URL)
@@ -38,6 +39,9 @@ func tlsBench(t *testing.T, config *tls.Config, http2 bool, trust func(*x509.Cer
 	_, err := b.Ensure(within(t, 3*time.Second))
 	return garm, &proto, err
 }
+
+// quiet keeps handshakes that are meant to fail out of the test's output.
+var quiet = log.New(io.Discard, "", 0)
 
 func pinned(c *x509.Certificate) initializer.Trust { return initializer.Trust{Certificate: c} }
 
@@ -102,7 +106,9 @@ func TestTLSTrust(t *testing.T) {
 // certificate is.
 func TestTLSHostName(t *testing.T) {
 	garm := fakegarm.New(fakegarm.V021)
-	server := httptest.NewTLSServer(garm) // for 127.0.0.1 and example.com
+	server := httptest.NewUnstartedServer(garm) // for 127.0.0.1 and example.com
+	server.Config.ErrorLog = quiet
+	server.StartTLS()
 	defer server.Close()
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())

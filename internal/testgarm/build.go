@@ -53,6 +53,10 @@ func pinnedVersion() (string, error) {
 	return goTool(false, "list", "-m", "-f", "{{.Version}}", garmModule)
 }
 
+// garmTags are upstream's. The stand-in images use them too, so that sqlite,
+// which takes minutes, is compiled once.
+const garmTags = "osusergo,netgo,sqlite_omit_load_extension"
+
 // buildPinned builds one of garm's programs where no process built it yet.
 func buildPinned(name string) (string, error) {
 	version, err := version()
@@ -77,7 +81,7 @@ func buildPinned(name string) (string, error) {
 	}
 	tmp := path + ".tmp"
 	stamp := "-X " + garmModule + "/util/appdefaults.Version=" + version
-	_, err = goTool(true, "build", "-o", tmp, "-ldflags", stamp, garmModule+"/cmd/"+name) // its sqlite is C
+	_, err = goTool(true, "build", "-tags", garmTags, "-o", tmp, "-ldflags", stamp, garmModule+"/cmd/"+name) // its sqlite is C
 	if err != nil {
 		return "", err
 	}
