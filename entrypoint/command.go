@@ -16,6 +16,8 @@ type invocation struct {
 	flags map[string]string
 	// args for the program that is run: garm's, or CMD and its own.
 	args []string
+	// word: CMD was given without exec, so it may be a mistyped command.
+	word bool
 	// printOnly: garm's arguments make it print and end (-version).
 	printOnly bool
 	// Of healthcheck.
@@ -61,13 +63,24 @@ func parse(args []string) (invocation, error) {
 		return invocation{command: cmdExec, args: rest}, nil
 	}
 	if strings.HasPrefix(word, "-") {
-		rest, cut := cutDashes(args)
-		if !cut {
-			rest = args
+		if o, ours := optionOf(word); ours && o.variable != "GARM_CONFIG" {
+			return invocation{}, usagef("--%s is a flag of ours, so it goes after the word run: garm-entrypoint run --%s …; without that word flags are garm's", o.flag(), o.flag())
 		}
+		rest, _ := cutDashes(args)
 		return forGarm(invocation{command: cmdRun}, rest)
 	}
-	return invocation{command: cmdExec, args: args}, nil
+	return invocation{command: cmdExec, args: args, word: true}, nil
+}
+
+// optionOf returns the option whose flag an argument is.
+func optionOf(arg string) (option, bool) {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	for _, o := range options {
+		if o.flag() == name && !o.secret {
+			return o, true
+		}
+	}
+	return option{}, false
 }
 
 // cutDashes removes a leading "--".
@@ -116,9 +129,9 @@ func (inv invocation) checkInit() error {
 	for _, o := range options {
 		_, given := inv.flags[o.flag()]
 		switch {
-		case given && inv.spawn && o.remote:
+		case given && inv.spawn && !o.appliesTo(cmdRun):
 			return usagef("init: --%s means nothing with --spawn, which starts its own server", o.flag())
-		case given && !inv.spawn && o.local:
+		case given && !inv.spawn && !o.appliesTo(cmdInit):
 			return usagef("init: --%s goes with --spawn only", o.flag())
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"garm-entrypoint/supervisor"
@@ -11,7 +12,11 @@ import (
 func (a *app) exec(inv invocation) int {
 	path, err := a.lookPath(inv.args[0])
 	if err != nil {
-		return a.fail(err)
+		code := a.fail(err)
+		if inv.word {
+			fmt.Fprintf(a.stderr, "garm-entrypoint: %q is no command of ours either; see: garm-entrypoint help\n", inv.args[0])
+		}
+		return code
 	}
 	return a.runProgram(supervisor.Command{
 		Path: path, Args: inv.args, Env: a.env, Umask: -1, Terminal: true,

@@ -131,7 +131,11 @@ func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
 		b.sayFatal(err)
 		return err
 	}
-	b.log.Info("first boot done: garm is stopped, to be started on its real address", after(g.started))
+	next := "garm is stopped, to be started on its real address"
+	if b.oneShot {
+		next = "garm is stopped"
+	}
+	b.log.Info("first boot done: "+next, after(g.started))
 	return errProven
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -47,7 +48,7 @@ func (a *app) health(ctx context.Context, inv invocation) error {
 	}
 	u, err := url.Parse(server)
 	if err != nil {
-		return fmt.Errorf("cannot use --server: %q is not a URL", server)
+		return errors.New("cannot use --server: it is not a URL")
 	}
 	probe, err := initializer.New(initializer.Options{
 		Server: u,

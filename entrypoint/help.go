@@ -7,36 +7,43 @@ import (
 )
 
 // commandHelp is the table of commands that --help and the README show.
-var commandHelp = []struct{ call, does string }{
-	{"garm-entrypoint [run] [FLAGS] [-- GARM ARGS]", "supervises garm and initialises it: the main job"},
-	{"garm-entrypoint -FLAG ...", "the same; the arguments go to garm, as in the upstream image"},
-	{"garm-entrypoint garm ARGS", "the same as run -- ARGS"},
-	{"garm-entrypoint init [FLAGS]", "one shot: initialises the server at GARM_SERVER, then exits; --dry-run says what it would do, --output json is for scripts"},
-	{"garm-entrypoint init --spawn [FLAGS]", "as an init container: starts garm itself on a loopback address, initialises it, stops it and exits 0"},
-	{"garm-entrypoint watch [FLAGS]", "keeps the server at GARM_SERVER initialised until it is signalled"},
-	{"garm-entrypoint healthcheck [--live] [--server URL]", "exit 0 when the server is ready (--live: when its API answers), else 1 and why"},
-	{"garm-entrypoint check [FLAGS]", "validates the configuration, lists every fault; exit 0 or 78"},
-	{"garm-entrypoint exec -- CMD ARGS", "supervises CMD, initialises nothing"},
-	{"garm-entrypoint CMD ARGS", "the same for any other word: docker run -it IMAGE sh"},
-	{"garm-entrypoint version, help [COMMAND]", "print"},
+var commandHelp = []struct{ command, call, does string }{
+	{cmdRun, "garm-entrypoint [run] [FLAGS] [-- GARM ARGS]", "supervises garm and initialises it: the main job"},
+	{cmdRun, "garm-entrypoint -FLAG ...", "the same; the arguments go to garm, as in the upstream image"},
+	{cmdRun, "garm-entrypoint garm ARGS", "the same as run -- ARGS"},
+	{cmdInit, "garm-entrypoint init [FLAGS]", "one shot: initialises the server at GARM_SERVER, then exits; --dry-run says what it would do, --output json is for scripts"},
+	{cmdInit, "garm-entrypoint init --spawn [FLAGS OF run]", "as an init container: starts garm itself on a loopback address, initialises it, stops it and exits 0"},
+	{cmdWatch, "garm-entrypoint watch [FLAGS]", "keeps the server at GARM_SERVER initialised until it is signalled"},
+	{cmdHealthcheck, "garm-entrypoint healthcheck [--live] [--server URL]", "exit 0 when the server is ready (--live: when its API answers), else 1 and why"},
+	{cmdCheck, "garm-entrypoint check [FLAGS]", "validates the configuration, asks garm on a throw-away database, lists every fault; exit 0 or 78"},
+	{cmdExec, "garm-entrypoint exec -- CMD ARGS", "supervises CMD, initialises nothing"},
+	{cmdExec, "garm-entrypoint CMD ARGS", "the same for any other word: docker run -it IMAGE sh"},
+	{cmdVersion, "garm-entrypoint version", "prints the version"},
+	{cmdHelp, "garm-entrypoint help [COMMAND]", "prints this, or what one command takes"},
 }
 
-// printHelp writes the manual, or with a command that command's flags.
+// known reports whether a command exists.
+func known(command string) bool {
+	for _, c := range commandHelp {
+		if c.command == command {
+			return true
+		}
+	}
+	return false
+}
+
+// printHelp writes the manual, or with a command that command's part of it.
 func printHelp(w io.Writer, command string) {
-	if command != "" {
-		fmt.Fprintf(w, "garm-entrypoint %s: %s\n", command, purposeOf(command))
-	} else {
-		fmt.Fprint(w, "garm-entrypoint runs garm as its child and brings the server to the initialised\nstate: the admin exists and can log in, the controller URLs are set.\n\nCommands:\n")
-		for _, c := range commandHelp {
+	if command == "" {
+		fmt.Fprint(w, "garm-entrypoint runs garm as its child and brings the server to the initialised\nstate: the admin exists and can log in, the controller URLs are set.\n\n")
+	}
+	fmt.Fprint(w, "Commands:\n")
+	for _, c := range commandHelp {
+		if command == "" || c.command == command {
 			entry(w, c.call, c.does)
 		}
 	}
-	fmt.Fprint(w, "\nOptions. Each has a flag and a variable, the flag wins. The password has no flag.\nX_FILE is the path of a file that holds the value of X.\n")
-	for _, o := range options {
-		if command == "" || o.appliesTo(command) {
-			entry(w, o.names(), o.help+" ("+o.defaultText()+")")
-		}
-	}
+	printOptions(w, command)
 	if command != "" {
 		return
 	}
@@ -44,19 +51,25 @@ func printHelp(w io.Writer, command string) {
 	for _, c := range exitCodes {
 		entry(w, c.code, c.when)
 	}
-	fmt.Fprint(w, "\nStart here:  docker run -d --name garm -p 9997:9997 -v garm:/etc/garm IMAGE\n             docker logs garm\n")
+	fmt.Fprint(w, "\nStart here:\n"+
+		"  docker run -d --name garm --stop-timeout 150 -v garm:/etc/garm \\\n"+
+		"    -p 127.0.0.1:9997:9997 -e GARM_BASE_URL=http://localhost:9997 IMAGE\n"+
+		"  docker logs garm\n")
 }
 
-// purposeOf is the table's line for a command.
-func purposeOf(command string) string {
-	for _, c := range commandHelp {
-		for _, word := range strings.FieldsFunc(c.call, func(r rune) bool { return r == ' ' || r == '[' || r == ']' || r == ',' }) {
-			if word == command {
-				return c.does
-			}
+// printOptions writes the options of a command, or all.
+func printOptions(w io.Writer, command string) {
+	first := true
+	for _, o := range options {
+		if command != "" && !o.appliesTo(command) {
+			continue
 		}
+		if first {
+			fmt.Fprint(w, "\nOptions. Each has a flag and a variable, the flag wins. X_FILE is the path of a\nfile that holds the value of X.\n")
+			first = false
+		}
+		entry(w, o.names(), o.help+" ("+o.defaultText()+")")
 	}
-	return ""
 }
 
 // names of an option: the flag and the variables.
@@ -66,7 +79,7 @@ func (o option) names() string {
 		names += ", " + o.variable + "_FILE"
 	}
 	if o.secret {
-		return names
+		return names + " (no flag)"
 	}
 	return "--" + o.flag() + ", " + names
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -79,7 +80,7 @@ func (a *app) help(inv invocation) int {
 	topic := ""
 	if len(inv.args) > 0 {
 		topic = inv.args[0]
-		if purposeOf(topic) == "" {
+		if !known(topic) {
 			return a.fail(usagef("help: there is no command %q", topic))
 		}
 	}
@@ -90,25 +91,26 @@ func (a *app) help(inv invocation) int {
 // fail prints an error that ends the program before it has a logger, one line
 // per fault, and returns its exit code.
 func (a *app) fail(err error) int {
+	a.printFaults(err)
 	var usage *usageError
-	var start *supervisor.StartError
-	var stopped *stoppedError
-	code := exitConfig
+	var coded interface{ ExitCode() int } // a program that cannot be run, a signal
 	switch {
 	case errors.As(err, &usage):
-		code = exitUsage
-	case errors.As(err, &start):
-		code = start.ExitCode()
-	case errors.As(err, &stopped):
-		code = 128 + int(stopped.signal)
+		return exitUsage
+	case errors.As(err, &coded):
+		return coded.ExitCode()
 	}
-	a.printFaults(err)
-	return code
+	return exitConfig
 }
 
+// printFaults prints each fault once, whoever found it.
 func (a *app) printFaults(err error) {
+	var said []string
 	for _, fault := range faultsOf(err) {
-		fmt.Fprintf(a.stderr, "garm-entrypoint: %v\n", fault)
+		if text := fault.Error(); !slices.Contains(said, text) {
+			said = append(said, text)
+			fmt.Fprintf(a.stderr, "garm-entrypoint: %s\n", text)
+		}
 	}
 }
 

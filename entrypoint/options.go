@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -42,12 +43,9 @@ type option struct {
 	file bool
 	// secret: no flag, since argv is public, and empty is a fault.
 	secret bool
-	// local: for the commands that deal with the server of this host only;
-	// remote: for those that deal with GARM_SERVER only.
-	local, remote bool
-	// health: the health check takes it too.
-	health bool
-	help   string
+	// use lists the commands that take it.
+	use  string
+	help string
 	// store puts a value that has passed the kind's check into the settings.
 	store func(*settings, string)
 }
@@ -66,16 +64,17 @@ func (o option) flag() string {
 
 // appliesTo reports whether a command takes the option.
 func (o option) appliesTo(command string) bool {
-	switch command {
-	case cmdRun, cmdCheck:
-		return !o.remote
-	case cmdInit, cmdWatch:
-		return !o.local
-	case cmdHealthcheck:
-		return o.health
-	}
-	return false
+	return slices.Contains(strings.Fields(o.use), command)
 }
+
+// Groups of commands.
+const (
+	// useOwn: those with a server of their own. check validates for run.
+	useOwn = cmdRun + " " + cmdCheck
+	// useOther: those for the server at GARM_SERVER.
+	useOther = cmdInit + " " + cmdWatch
+	useAll   = useOwn + " " + useOther
+)
 
 // settings is everything that can be configured, filled and validated in one
 // place. Its meaning for users stands in the options table.
@@ -101,79 +100,79 @@ type settings struct {
 }
 
 var options = []option{
-	{variable: "GARM_CONFIG", kind: path, def: image.ConfigPath, health: true,
+	{variable: "GARM_CONFIG", kind: path, def: image.ConfigPath, use: useAll + " " + cmdHealthcheck,
 		help:  "garm's config; one is generated where none exists",
 		store: func(s *settings, v string) { s.Config = v }},
-	{variable: "GARM_BINARY", kind: path, def: "garm", shown: "garm from PATH", local: true,
+	{variable: "GARM_BINARY", kind: path, def: "garm", shown: "garm from PATH", use: useOwn,
 		help:  "the server",
 		store: func(s *settings, v string) { s.Binary = v }},
-	{variable: "GARM_INIT", kind: toggle, def: "true", local: true,
+	{variable: "GARM_INIT", kind: toggle, def: "true", use: useOwn,
 		help:  "false: supervise garm, initialise nothing",
 		store: func(s *settings, v string) { s.Init = isTrue(v) }},
-	{variable: "GARM_USERNAME", def: "admin", file: true,
+	{variable: "GARM_USERNAME", def: "admin", file: true, use: useAll,
 		help:  "the admin: letters and digits, at most 64 bytes (garm's rule)",
 		store: func(s *settings, v string) { s.Username = v }},
-	{variable: "GARM_PASSWORD", shown: "generated", file: true, secret: true,
+	{variable: "GARM_PASSWORD", shown: "generated", file: true, secret: true, use: useAll,
 		help:  "his password: at most 72 bytes, strong by garm's verdict; a generated one is kept in GARM_STATE_DIR/admin-password",
 		store: func(s *settings, v string) { s.Password = v }},
-	{variable: "GARM_EMAIL", def: "admin@localhost", file: true,
+	{variable: "GARM_EMAIL", def: "admin@localhost", file: true, use: useAll,
 		help:  "his e-mail address",
 		store: func(s *settings, v string) { s.Email = v }},
-	{variable: "GARM_FULL_NAME", def: "Admin", file: true,
+	{variable: "GARM_FULL_NAME", def: "Admin", file: true, use: useAll,
 		help:  "his full name",
 		store: func(s *settings, v string) { s.FullName = v }},
-	{variable: "GARM_BASE_URL", shown: "none", file: true, health: true,
+	{variable: "GARM_BASE_URL", shown: "none", file: true, use: useAll + " " + cmdHealthcheck,
 		help:  "where runners and the forge reach the server; the four URLs below are derived from it",
 		store: func(s *settings, v string) { s.BaseURL = v }},
-	{variable: "GARM_METADATA_URL", shown: "from GARM_BASE_URL", file: true, health: true,
+	{variable: "GARM_METADATA_URL", shown: "from GARM_BASE_URL", file: true, use: useAll + " " + cmdHealthcheck,
 		help:  "where runners fetch what they need to set themselves up",
 		store: func(s *settings, v string) { s.MetadataURL = v }},
-	{variable: "GARM_CALLBACK_URL", shown: "from GARM_BASE_URL", file: true, health: true,
+	{variable: "GARM_CALLBACK_URL", shown: "from GARM_BASE_URL", file: true, use: useAll + " " + cmdHealthcheck,
 		help:  "where runners report to",
 		store: func(s *settings, v string) { s.CallbackURL = v }},
-	{variable: "GARM_WEBHOOK_URL", shown: "from GARM_BASE_URL", file: true,
+	{variable: "GARM_WEBHOOK_URL", shown: "from GARM_BASE_URL", file: true, use: useAll,
 		help:  "base of the URL that the forge sends its webhooks to",
 		store: func(s *settings, v string) { s.WebhookURL = v }},
-	{variable: "GARM_AGENT_URL", shown: "from GARM_BASE_URL", file: true,
+	{variable: "GARM_AGENT_URL", shown: "from GARM_BASE_URL", file: true, use: useAll,
 		help:  "where garm's agents connect (garm v0.2.0 and later)",
 		store: func(s *settings, v string) { s.AgtURL = v }},
-	{variable: "GARM_CA_BUNDLE", kind: path, shown: "none",
+	{variable: "GARM_CA_BUNDLE", kind: path, shown: "none", use: useAll,
 		help:  "PEM file of CA certificates that the controller hands to runners (garm v0.2.0 and later)",
 		store: func(s *settings, v string) { s.CABundle = v }},
-	{variable: "GARM_SERVER", shown: "the local server of GARM_CONFIG", remote: true,
+	{variable: "GARM_SERVER", shown: "the local server of GARM_CONFIG", use: useOther,
 		help:  "URL of the server to initialise, a path prefix included",
 		store: func(s *settings, v string) { s.Server = v }},
-	{variable: "GARM_SERVER_CA", kind: path, shown: "the certificate in GARM_CONFIG, else the system's roots", remote: true,
+	{variable: "GARM_SERVER_CA", kind: path, shown: "the certificate in GARM_CONFIG, else the system's roots", use: useOther,
 		help:  "PEM file of CA certificates that GARM_SERVER's certificate is verified with",
 		store: func(s *settings, v string) { s.ServerCA = v }},
-	{variable: "GARM_FIRST_BOOT", def: firstBootAuto, local: true,
+	{variable: "GARM_FIRST_BOOT", def: firstBootAuto, use: useOwn,
 		help:  "guarded: garm runs on a loopback address only until it is initialised, and is then started on its real address; open: at once on its real address, where whoever comes first becomes admin; auto: guarded when the database is new",
 		store: func(s *settings, v string) { s.FirstBoot = v }},
-	{variable: "GARM_STATE_DIR", kind: path, shown: "directory of the sqlite file",
+	{variable: "GARM_STATE_DIR", kind: path, shown: "directory of the sqlite file", use: useAll,
 		help:  "where what must be kept is kept: the generated password, and the mark first-boot until the first proof",
 		store: func(s *settings, v string) { s.StateDir = v }},
-	{variable: "GARM_START_TIMEOUT", kind: span, def: "5m",
+	{variable: "GARM_START_TIMEOUT", kind: span, def: "5m", use: useOwn + " " + cmdInit,
 		help:  "from garm's start to initialised; 0: never give up",
 		store: func(s *settings, v string) { s.StartTimeout = duration(v) }},
-	{variable: "GARM_STOP_TIMEOUT", kind: span, def: "130s", local: true,
+	{variable: "GARM_STOP_TIMEOUT", kind: span, def: "130s", use: useOwn,
 		help:  "from the first stop signal to SIGKILL (garm may need 60 s and more); 0: never",
 		store: func(s *settings, v string) { s.StopTimeout = duration(v) }},
-	{variable: "GARM_WATCH_INTERVAL", kind: span, def: "30s",
+	{variable: "GARM_WATCH_INTERVAL", kind: span, def: "30s", use: useOwn + " " + cmdWatch,
 		help:  "how often to look again; 0: never",
 		store: func(s *settings, v string) { s.WatchInterval = duration(v) }},
-	{variable: "GARM_API_TIMEOUT", kind: span, def: "10m", local: true,
+	{variable: "GARM_API_TIMEOUT", kind: span, def: "10m", use: useOwn,
 		help:  "no answer at all for this long while watching: stop garm, so that it is started again; 0: never",
 		store: func(s *settings, v string) { s.APITimeout = duration(v) }},
-	{variable: "GARM_CLI_PROFILE", kind: toggle, def: "true", local: true,
+	{variable: "GARM_CLI_PROFILE", kind: toggle, def: "true", use: useOwn,
 		help:  "keep a garm-cli profile under HOME, where garm-cli and a writable HOME exist",
 		store: func(s *settings, v string) { s.CLIProfile = isTrue(v) }},
-	{variable: "GARM_UMASK", kind: octal, def: "0077", local: true,
+	{variable: "GARM_UMASK", kind: octal, def: "0077", use: useOwn,
 		help:  "for garm, which would create its database world-readable",
 		store: func(s *settings, v string) { s.Umask = umask(v) }},
-	{variable: "GARM_LOG_LEVEL", shown: "as garm's [logging]",
+	{variable: "GARM_LOG_LEVEL", shown: "as garm's [logging]", use: useAll,
 		help:  "debug, info, warn or error: our own lines, on stderr",
 		store: func(s *settings, v string) { s.LogLevel = v }},
-	{variable: "GARM_LOG_FORMAT", shown: "as garm's [logging]",
+	{variable: "GARM_LOG_FORMAT", shown: "as garm's [logging]", use: useAll,
 		help:  "text or json",
 		store: func(s *settings, v string) { s.LogFormat = v }},
 }

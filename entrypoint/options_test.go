@@ -33,7 +33,7 @@ func TestOptionsTable(t *testing.T) {
 		if o.file && o.kind != text {
 			t.Errorf("%s: only values have the form X_FILE, not paths and switches", o.variable)
 		}
-		if o.local && o.remote {
+		if o.use == "" {
 			t.Errorf("%s belongs to no command", o.variable)
 		}
 	}

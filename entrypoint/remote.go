@@ -117,7 +117,7 @@ func (a *app) watch(inv invocation) int {
 	result, err := init.Ensure(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return a.fail(context.Cause(ctx))
+		return r.ended(ctx)
 	case err == nil:
 		r.log.Info("initialised", slog.String("result", strings.Join(describeResult(r.options.Credentials.Username, result), "; ")))
 	default:
@@ -127,7 +127,17 @@ func (a *app) watch(inv invocation) int {
 		r.log.Error(err.Error())
 		return exitCodeOf(err)
 	}
-	return a.fail(context.Cause(ctx))
+	return r.ended(ctx)
+}
+
+// ended logs what ended the watching, and returns the code for that.
+func (r *remote) ended(ctx context.Context) int {
+	var stopped *stoppedError
+	if !errors.As(context.Cause(ctx), &stopped) {
+		return exitOK
+	}
+	r.log.Info("stopped", slog.String("signal", unix.SignalName(stopped.signal)))
+	return stopped.ExitCode()
 }
 
 // untilStopped returns a context that ends at a stop signal, with that as its
@@ -152,6 +162,9 @@ func (a *app) untilStopped() (context.Context, context.CancelFunc) {
 
 // stoppedError says that a signal ended what was going on.
 type stoppedError struct{ signal syscall.Signal }
+
+// ExitCode is 128+N, as a shell would report it.
+func (e *stoppedError) ExitCode() int { return 128 + int(e.signal) }
 
 func (e *stoppedError) Error() string { return "stopped by " + unix.SignalName(e.signal) }
 
@@ -194,7 +207,7 @@ func (r *remote) fill(s settings, config *garmconfig.Config) error {
 	}
 	u, err := url.Parse(server)
 	if err != nil {
-		return fmt.Errorf("cannot use GARM_SERVER: %q is not a URL", server)
+		return errors.New("cannot use GARM_SERVER: it is not a URL")
 	}
 	trust, err := serverTrust(s, config)
 	if err != nil {

@@ -26,7 +26,15 @@ func (b *boot) sayAdmin(r initializer.Result) {
 
 func (b *boot) sayController(r initializer.Result) {
 	if len(r.Changed) > 0 {
-		b.log.Info("controller URLs set", slog.String("changes", initializer.Changes(r.Changed).String()))
+		var attrs []any
+		for _, c := range r.Changed {
+			name := strings.ReplaceAll(strings.ToLower(c.Field), " ", "_")
+			attrs = append(attrs, slog.String(name, c.To))
+			if c.From != "" {
+				attrs = append(attrs, slog.String("old_"+name, c.From))
+			}
+		}
+		b.log.Info("controller URLs set", attrs...)
 	}
 	if len(r.Unsupported) > 0 && !b.saidUnsupported {
 		b.saidUnsupported = true
@@ -39,7 +47,11 @@ func (b *boot) sayReady(g *garm, r initializer.Result) {
 	if r.URLsMissing {
 		b.log.Warn("the controller has no metadata and callback URL, so runners cannot report yet: set GARM_BASE_URL to where they reach this server")
 	}
-	b.log.Info("ready", after(b.began), slog.String("url", g.url),
+	url := b.plan.settings.BaseURL
+	if url == "" {
+		url = g.url
+	}
+	b.log.Info("ready", after(b.began), slog.String("url", url),
 		slog.String("garm", orUnknown(r.ServerVersion)), slog.String("controller", r.ControllerID))
 }
 

@@ -50,8 +50,9 @@ func readSettings(command string, flags map[string]string, env environment) (s s
 			}
 		}
 		if err != nil {
+			// The default keeps one fault from having others in its wake.
 			faults = append(faults, err)
-			continue
+			value = o.def
 		}
 		if value != "" {
 			o.store(&s, value)
@@ -75,6 +76,9 @@ func (o option) source(flags map[string]string) string {
 // value finds the option's value; "" means unset and without default.
 func (o option) value(flags map[string]string, env environment) (string, error) {
 	if value, set := flags[o.flag()]; set && !o.secret {
+		if value == "" {
+			return "", fmt.Errorf("cannot use --%s: it is empty; leave it out to get the default", o.flag())
+		}
 		return value, nil
 	}
 	value, set := env.get(o.variable)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	garmutil "github.com/cloudbase/garm-provider-common/util"
@@ -77,20 +78,25 @@ func (c Controller) Validate() error {
 	return errors.Join(faults...)
 }
 
-// CheckURL says why runners or the forge could not use a URL.
+// CheckURL says why runners or the forge could not use a URL. A URL that may
+// hold a password is not shown.
 func CheckURL(raw string) error {
+	shown := strconv.Quote(raw)
+	if strings.Contains(raw, "@") {
+		shown = "it"
+	}
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is not a URL", raw)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%q must begin with http:// or https://", raw)
-	case u.Hostname() == "":
-		return fmt.Errorf("%q names no host", raw)
+		return fmt.Errorf("%s is not a URL", shown)
 	case u.User != nil:
 		return errors.New("it must not hold a user or password")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("%s must begin with http:// or https://", shown)
+	case u.Hostname() == "":
+		return fmt.Errorf("%s names no host", shown)
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("%q must not hold a query or fragment", raw)
+		return fmt.Errorf("%s must not hold a query or fragment", shown)
 	}
 	return nil
 }
