@@ -17,7 +17,7 @@ $(error BASE is "$(BASE)": it must be public or local)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-local stop image build test test-short bench lint clean
+.PHONY: help run run-local stop image build test test-short test-chaos bench lint clean
 
 help: ## shows this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ test-short: ## runs the tests that need neither Docker nor a garm server
 # Needs gcc; compares with what is installed of tini, dumb-init and catatonit. About 4 minutes, on a machine with nothing else to do.
 bench: build ## measures us beside other inits and beside garm alone, and prints tables
 	go run ./internal/bench -entrypoint bin/garm-entrypoint
+
+test-chaos: ## kills first boots 300 times at random, and lets an attacker at 200 (some 15 minutes)
+	GARM_ENTRYPOINT_CHAOS=300 GARM_ENTRYPOINT_BOOTS=200 go test -timeout 60m -v -run 'TestChaos|TestGuardedCannotBeStolen' ./entrypoint
 
 lint: ## gofmt, go vet, staticcheck, and shellcheck where it is installed
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
