@@ -44,6 +44,7 @@ build: ## builds bin/garm-entrypoint, static
 test: ## runs all tests; the image's need Docker
 	@docker info >/dev/null 2>&1 || echo "no Docker Engine answers: the tests of the image are SKIPPED (with CI=true they fail)"
 	go test -race -timeout 30m ./...
+	go test -run Orphans ./supervisor
 
 test-short: ## runs the tests that need neither Docker nor a garm server
 	go test -race -short ./...

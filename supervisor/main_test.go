@@ -284,7 +284,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *supervised {
 	return s
 }
 
-const patience = 20 * time.Second
+const patience = 90 * time.Second
 
 // next is the next line of stdout.
 func (s *supervised) next() string {

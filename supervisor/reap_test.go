@@ -62,7 +62,7 @@ func zombiesOf(pid int) (n int) {
 // 20,000 orphans at once are gone soon after they have died, without a thread for any of them.
 func TestReapsOrphans(t *testing.T) {
 	orphans := 20_000
-	if testing.Short() {
+	if testing.Short() || underRace {
 		orphans = 2_000
 	}
 	for _, m := range modes {
