@@ -28,7 +28,7 @@ func TestHardened(t *testing.T) {
 			if code := c.inspect("{{.State.ExitCode}}"); code != "0" {
 				t.Errorf("exit code %s, want garm's 0", code)
 			}
-			if log := c.logs(); strings.Contains(log, "cannot") {
+			if log := c.logs(); strings.Contains(log, `msg="cannot`) {
 				t.Error("something could not be done")
 			}
 		})
