@@ -69,11 +69,7 @@ func (b *boot) startGuarded(address netip.AddrPort) (*garm, error) {
 	cmd.Files = []*os.File{r}
 	cmd.Args = slices.Clone(cmd.Args)
 	cmd.Args[slices.Index(cmd.Args, "--config")+1] = pipedConfig
-	scheme := "http"
-	if b.plan.config.TLS {
-		scheme = "https"
-	}
-	return b.start(cmd, scheme+"://"+address.String())
+	return b.start(cmd, b.plan.config.URLAt(address.String()))
 }
 
 // pipedConfig is where garm finds the config that it inherits as its first file

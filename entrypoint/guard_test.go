@@ -193,22 +193,7 @@ func TestStopDuringFirstBoot(t *testing.T) {
 				if real := strings.Contains(r.Stderr(), "msg=\"starting garm"); signal == syscall.SIGTERM && !real && code != 143 {
 					t.Errorf("ended with %d before the real garm, want 143", code)
 				}
-				password, _ := os.ReadFile(filepath.Join(dir, passwordFile))
-				r = start(t, dir, nil, "GARM_PASSWORD_FILE=", "GARM_BASE_URL=http://garm.example.com")
-				r.ready()
-				if after, err := os.ReadFile(filepath.Join(dir, passwordFile)); err != nil || string(after) != string(password) {
-					t.Errorf("password %q, was %q (%v)", after, password, err)
-				}
-				if c := r.proven(strings.TrimSpace(string(password))); c.MetadataURL != "http://garm.example.com/api/v1/metadata" {
-					t.Errorf("controller %+v", c)
-				}
-				r.stop()
-				if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
-					t.Errorf("temporary files are left: %v", left)
-				}
-				if _, err := os.Stat(filepath.Join(dir, markFile)); err == nil {
-					t.Error("the mark lies")
-				}
+				goodStart(t, dir, kept(t, dir))
 			})
 		}
 	}

@@ -54,11 +54,7 @@ func (a *app) trial(p *plan, binary string) error {
 	if err != nil {
 		return err
 	}
-	scheme := "http://"
-	if p.config.TLS {
-		scheme = "https://"
-	}
-	err = p.tryOn(child, scheme+address.String())
+	err = p.tryOn(child, p.config.URLAt(address.String()))
 	child.Stop()
 	status := child.Status()
 	switch {

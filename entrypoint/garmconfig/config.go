@@ -105,11 +105,15 @@ func (c *Config) DialAddress() string {
 }
 
 // BaseURL is the server's URL on its own host, without a slash at the end.
-func (c *Config) BaseURL() string {
+func (c *Config) BaseURL() string { return c.URLAt(c.DialAddress()) }
+
+// URLAt is BaseURL for a server with this config that listens on another
+// address, host:port.
+func (c *Config) URLAt(address string) string {
 	if c.TLS {
-		return "https://" + c.DialAddress()
+		return "https://" + address
 	}
-	return "http://" + c.DialAddress()
+	return "http://" + address
 }
 
 func hasLoopback6() bool {
