@@ -30,6 +30,8 @@ type boot struct {
 	// began is when the first garm was started: GARM_START_TIMEOUT counts
 	// from there.
 	began time.Time
+	// token of the guarded boot's login.
+	token string
 	// guardProven: the guarded boot has said who the admin is.
 	guardProven bool
 	// oneShot: nobody but an init container's successor starts the real garm.
@@ -136,7 +138,7 @@ func (b *boot) initialise(ctx context.Context, g *garm) error {
 		b.log.Info("initialising is switched off (GARM_INIT=false)")
 		return nil
 	}
-	i, err := b.initializer(g, b.profile)
+	i, err := b.initializer(g)
 	if err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func (b *boot) initialise(ctx context.Context, g *garm) error {
 }
 
 // initializer for one garm.
-func (b *boot) initializer(g *garm, profile *cliProfile) (*initializer.Initializer, error) {
+func (b *boot) initializer(g *garm) (*initializer.Initializer, error) {
 	options, err := b.plan.options(g.url)
 	if err != nil {
 		b.log.Error(err.Error())
@@ -177,8 +179,9 @@ func (b *boot) initializer(g *garm, profile *cliProfile) (*initializer.Initializ
 		g.Release()
 		b.log.Info("garm's API is up", slog.String("url", g.url), after(g.started))
 	}
-	if profile != nil {
-		options.OnToken = profile.save
+	options.Token = b.token
+	if b.profile != nil {
+		options.OnToken = b.profile.save
 	}
 	i, err := initializer.New(options)
 	if err != nil {

@@ -97,7 +97,7 @@ func pipeOf(data []byte) (*os.File, error) {
 // initialiseGuarded returns errProven when the server is initialised, another
 // error for what must not go on, and nil when garm ended first.
 func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
-	i, err := b.initializer(g, nil)
+	i, err := b.initializer(g)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
 	case ctx.Err() != nil:
 		return nil
 	case err == nil:
-		b.guardProven = true
+		b.guardProven, b.token = true, i.Token()
 		b.sayAdmin(result)
 		b.sayController(result)
 		b.proven()

@@ -53,7 +53,16 @@ func (i *Initializer) Ensure(ctx context.Context) (Result, error) {
 
 // attempt goes once through the states: log in, create the admin, log in
 // again, settle the controller. The result collects what earlier attempts did.
+// A token from an earlier login that the server still takes is that login's
+// proof, and saves it the 60 ms of a password hash.
 func (i *Initializer) attempt(ctx context.Context, result *Result) error {
+	if i.token != "" {
+		err := i.settle(ctx, result)
+		if !refusesToken(err) {
+			return err
+		}
+		i.token = ""
+	}
 	err := i.logIn(ctx)
 	if lacksAdmin(err) {
 		if i.opts.DryRun {
@@ -67,6 +76,12 @@ func (i *Initializer) attempt(ctx context.Context, result *Result) error {
 		return err
 	}
 	return i.settle(ctx, result)
+}
+
+// refusesToken reports that a token, or the admin whom it is for, is no more.
+func refusesToken(err error) bool {
+	a, garm := fromGarm(err)
+	return garm && (a.Code == 401 || a.Kind == kindInitRequired)
 }
 
 var errNoPassword = errors.New("no password is known")
@@ -93,8 +108,7 @@ func (i *Initializer) logIn(ctx context.Context) error {
 // lacksAdmin reports a failed login that a first run may cure: v0.1.x answers
 // 401 to a login while it has no admin, v0.2.x 409 init_required.
 func lacksAdmin(err error) bool {
-	a, garm := fromGarm(err)
-	return errors.Is(err, errNoPassword) || garm && (a.Code == 401 || a.Kind == kindInitRequired)
+	return errors.Is(err, errNoPassword) || refusesToken(err)
 }
 
 // createAdmin sends the first run and logs in. created says that it was our

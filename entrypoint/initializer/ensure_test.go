@@ -64,6 +64,33 @@ func TestEnsureSendsOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
+// A token that the server still takes saves the login; one that it refuses, or
+// that is for a server without an admin, does not get in the way.
+func TestEnsureToken(t *testing.T) {
+	for name, c := range map[string]struct {
+		good, admin  bool
+		logins, runs int
+	}{
+		"good": {good: true, admin: true}, "refused": {admin: true, logins: 1}, "no admin": {good: true, logins: 2, runs: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			garm := fakegarm.New(fakegarm.V021)
+			if c.admin {
+				garm.Users["admin"] = password
+			}
+			garm.Tokens["earlier"] = c.good
+			b := newBench(t, garm, func(o *initializer.Options) { o.Token = "earlier" })
+			b.ensure(t)
+			if l, r := garm.Count("POST /auth/login"), garm.Count("POST /first-run"); l != c.logins || r != c.runs {
+				t.Errorf("%d logins and %d first runs, want %d and %d", l, r, c.logins, c.runs)
+			}
+			if garm.Controller["metadata_url"] != urls.MetadataURL || b.Token() == "" || (b.Token() == "earlier") != (c.good && c.admin) {
+				t.Errorf("controller %v, token %q", garm.Controller, b.Token())
+			}
+		})
+	}
+}
+
 func TestEnsureFallback(t *testing.T) {
 	garm := fakegarm.New(fakegarm.V021)
 	garm.Users["admin"] = password

@@ -21,6 +21,9 @@ type Options struct {
 	// Credentials of the admin. An empty Password means: not known, see
 	// NewPassword.
 	Credentials Credentials
+	// Token that an earlier login with these credentials returned; it is tried
+	// before a login. May be empty.
+	Token string
 	// NewPassword is asked for a password when none is configured and the
 	// server needs an admin. It must have made the password durable when it
 	// returns: the password is in force from the next request on. nil: a
@@ -115,6 +118,7 @@ func New(opts Options) (*Initializer, error) {
 		log:       opts.Logger,
 		client:    newClient(opts),
 		password:  opts.Credentials.Password,
+		token:     opts.Token,
 		firstBoot: opts.FirstBoot,
 	}
 	return i, nil
@@ -122,6 +126,9 @@ func New(opts Options) (*Initializer, error) {
 
 // Password is the password that Ensure proved, empty before.
 func (i *Initializer) Password() string { return i.password }
+
+// Token of the login that was the proof, empty before.
+func (i *Initializer) Token() string { return i.token }
 
 func checkServer(u *url.URL) error {
 	switch {

@@ -86,7 +86,7 @@ func (i *Initializer) look(ctx context.Context) error {
 	a, garm := fromGarm(err)
 	switch {
 	case err == nil:
-	case garm && (a.Code == 401 || a.Kind == kindInitRequired):
+	case refusesToken(err):
 		i.token = ""
 		return i.again(ctx)
 	case garm && a.Code == 404:
