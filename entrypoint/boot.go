@@ -168,7 +168,7 @@ func (b *boot) initialise(ctx context.Context, g *garm) error {
 
 // initializer for one garm.
 func (b *boot) initializer(g *garm) (*initializer.Initializer, error) {
-	options, err := b.plan.options(g.url)
+	options, err := b.plan.options(g.url, g.Pid())
 	if err != nil {
 		b.log.Error(err.Error())
 		return nil, err

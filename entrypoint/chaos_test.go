@@ -69,7 +69,8 @@ func killed(t *testing.T, dir string) {
 	begin := time.Now()
 	r.Signal(signal)
 	code := r.Wait(patience)
-	if signal == syscall.SIGTERM && (r.EndedAt().Sub(begin) > 2*time.Second || code != 0 && code != 143) {
+	// 1 is garm's own when it is stopped while it starts.
+	if signal == syscall.SIGTERM && (r.EndedAt().Sub(begin) > 2*time.Second || code != 0 && code != 1 && code != 143) {
 		t.Errorf("SIGTERM after %v: ended with %d after %v", moment, code, r.EndedAt().Sub(begin))
 	}
 }

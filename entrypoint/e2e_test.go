@@ -1,6 +1,9 @@
 package main
 
 import (
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -313,6 +316,29 @@ func TestRunExitCodes(t *testing.T) {
 				t.Errorf("no line with %q", c.line)
 			}
 		})
+	}
+}
+
+// Whoever holds garm's port gets no byte, neither on this host nor, where the
+// bind address is not ours, on another one.
+func TestRunSendsNothingToAStranger(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{firstBootOpen, firstBootGuarded} {
+		dir := t.TempDir()
+		config := testgarm.Config(t, dir)
+		l, err := net.Listen("tcp", strings.TrimPrefix(testgarm.BaseURL(t, config), "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s: the stranger got %s", mode, r.URL) }))
+		_ = stranger.Listener.Close()
+		stranger.Listener = l
+		stranger.Start()
+		r := start(t, dir, nil, "GARM_FIRST_BOOT="+mode)
+		if code := r.Wait(patience); code != 1 {
+			t.Errorf("%s: ended with %d, want garm's own 1: its port is taken", mode, code)
+		}
+		stranger.Close()
 	}
 }
 

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +18,7 @@ import (
 	"garm-entrypoint/entrypoint/initializer"
 	"garm-entrypoint/image"
 	"garm-entrypoint/internal/durable"
+	"garm-entrypoint/internal/listener"
 )
 
 // plan is everything that a run needs to know before garm starts. Making it
@@ -157,8 +162,9 @@ func (p *plan) tidy() error {
 // passwordKept reports whether the password in use is the kept one.
 func (p *plan) passwordKept() bool { return p.settings.Password == "" }
 
-// options for the initialiser of the local server at baseURL.
-func (p *plan) options(baseURL string) (initializer.Options, error) {
+// options for the initialiser of the server at baseURL, which is the process
+// pid or a descendant of it.
+func (p *plan) options(baseURL string, pid int) (initializer.Options, error) {
 	server, err := url.Parse(baseURL)
 	if err != nil {
 		return initializer.Options{}, fmt.Errorf("cannot use the server's address: %w", err)
@@ -168,7 +174,7 @@ func (p *plan) options(baseURL string) (initializer.Options, error) {
 	return initializer.Options{
 		Server: server,
 		// No proxy: HTTP_PROXY is not meant for a server on this host.
-		Transport:      initializer.NewTransport(initializer.Trust{Certificate: p.certificate}, nil),
+		Transport:      toProcess(initializer.NewTransport(initializer.Trust{Certificate: p.certificate}, nil), pid),
 		UserAgent:      userAgent(),
 		Credentials:    credentials,
 		NewPassword:    p.keeper.create,
@@ -179,6 +185,27 @@ func (p *plan) options(baseURL string) (initializer.Options, error) {
 		Interval:       p.settings.WatchInterval,
 		SilenceLimit:   p.settings.APITimeout,
 	}, nil
+}
+
+// toProcess makes a transport speak to nobody but a process and its
+// descendants: whoever else holds the port, on this host or, where the bind
+// address is not ours, on another one, gets no byte.
+func toProcess(t *http.Transport, pid int) *http.Transport {
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		if peer, err := netip.ParseAddrPort(conn.RemoteAddr().String()); err == nil {
+			if err := listener.HeldBy(pid, peer); err != nil {
+				_ = conn.Close()
+				return nil, err
+			}
+		}
+		return conn, nil
+	}
+	return t
 }
 
 // fallback is what [default] in garm's config says. garm v0.1.5 to v0.2.1

@@ -71,7 +71,7 @@ var errTrialEnded = errors.New("garm ended")
 
 // tryOn initialises the server of a trial.
 func (p *plan) tryOn(child *supervisor.Child, url string) error {
-	options, err := p.options(url)
+	options, err := p.options(url, child.Pid())
 	if err != nil {
 		return err
 	}
