@@ -169,9 +169,17 @@ func TestLookPath(t *testing.T) {
 		{"prog", "/nonexistent:" + bad + ":" + good, good + "/prog", 0},
 		{"prog", bad, "", 126},
 		{"prog", "", "", 127},
+		{"sh", "", "/bin/sh", 0},
+		{"exit_test.go", "", "", 127}, // the current directory is searched only where PATH says so
+		{"exit_test.go", "/nonexistent:", "", 126},
 		{"dir", bad, "", 127},
-		{"/any/where", "", "/any/where", 0},
-		{"./here", "", "./here", 0},
+		{good + "/prog", "", good + "/prog", 0},
+		{"../../../../../../../../bin/sh", "", "../../../../../../../../bin/sh", 0},
+		{bad + "/nothing", good, "", 127},
+		{bad + "/prog/below", good, "", 127},
+		{bad + "/prog", good, "", 126},
+		{bad + "/dir", good, "", 126},
+		{"./exit_test.go", "", "", 126},
 		{"", good, "", 127},
 	} {
 		got, err := LookPath(test.name, test.path)

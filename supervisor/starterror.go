@@ -72,16 +72,25 @@ func whyDenied(path string) string {
 	return "we may not execute it, or its file system is mounted noexec"
 }
 
-// LookPath finds the program name as execvp(3) does: a name with a slash is taken as it is, any other is searched in the
-// directories of pathEnv, where an empty one means the current directory.
+// defaultPath is searched where PATH is not set (execvp(3), confstr(_CS_PATH) of glibc).
+const defaultPath = "/bin:/usr/bin"
+
+// LookPath finds the program name as execvp(3) does: a name with a slash is taken as it is, any other is searched in the directories of
+// pathEnv, where an empty one means the current directory. An empty pathEnv counts as not set, which means /bin:/usr/bin.
 //
-// Its error is a *StartError: 127 when there is no such program, 126 when there are only ones that may not be executed.
+// Its error is a *StartError: 127 when there is no such program, 126 when there are only ones that may not be executed. That a program
+// was found does not promise that the kernel knows its format: Start tells.
 func LookPath(name, pathEnv string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil // the kernel's verdict is the best one
-	}
-	if name == "" {
+	switch {
+	case name == "":
 		return "", &StartError{Path: name, Err: errors.New("the name of the program is empty"), code: codeNotFound}
+	case strings.Contains(name, "/"):
+		if err := executable(name); err != nil {
+			return "", startError(name, err)
+		}
+		return name, nil
+	case pathEnv == "":
+		pathEnv = defaultPath
 	}
 	var denied *StartError
 	for _, dir := range strings.Split(pathEnv, ":") {
@@ -89,12 +98,12 @@ func LookPath(name, pathEnv string) (string, error) {
 			dir = "."
 		}
 		path := dir + "/" + name
-		err := executable(path)
-		if err == nil {
+		switch err := executable(path); {
+		case err == nil:
 			return path, nil
-		}
-		if denied == nil && errors.Is(err, syscall.EACCES) {
-			denied = startError(path, syscall.EACCES)
+		case errors.Is(err, syscall.EISDIR): // a directory named like the program is no reason to stop or to complain
+		case denied == nil && errors.Is(err, syscall.EACCES):
+			denied = startError(path, err)
 		}
 	}
 	if denied != nil {
@@ -112,7 +121,7 @@ func executable(path string) error {
 		return pathErr.Err
 	}
 	if info.IsDir() {
-		return syscall.ENOENT // a directory named like the program is no reason to stop or to complain
+		return syscall.EISDIR
 	}
 	const executeOK = 1
 	return syscall.Access(path, executeOK)
