@@ -8,9 +8,6 @@ import (
 
 // received handles a signal that was sent to us.
 func (l *loop) received(sig syscall.Signal) {
-	if sig == syscall.SIGCONT {
-		l.resumed()
-	}
 	stop := isStopSignal(sig) || sig == syscall.SIGHUP && l.hungUp()
 	if stop {
 		l.noteStop(sig)

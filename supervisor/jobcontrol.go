@@ -81,31 +81,11 @@ func (l *loop) suspend(c *Child) {
 	}
 	wasForeground := l.tty.given
 	l.tty.takeBack()
-	l.suspendedAt = time.Now()
 	if !forwarded && (wasForeground && isJobControlStop(sig) || isTerminalAccess(sig)) {
 		// The kernel stopped the child's group only. Without us it would have stopped the rest of our job as well.
 		l.trap.IgnoreWhile([]syscall.Signal{sig}, func() { _ = syscall.Kill(0, sig) })
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-}
-
-// resumed notes that we run again after a suspend. The time in between does not count against the child's deadlines.
-func (l *loop) resumed() {
-	if l.suspendedAt.IsZero() {
-		return
-	}
-	pause := time.Since(l.suspendedAt)
-	l.suspendedAt = time.Time{}
-	c := l.child
-	if c == nil {
-		return
-	}
-	if !c.killAt.IsZero() {
-		c.killAt = c.killAt.Add(pause)
-	}
-	if !c.holdUntil.IsZero() {
-		c.holdUntil = c.holdUntil.Add(pause)
-	}
 }
 
 // hungUp reports whether a SIGHUP means that our terminal is gone. Under nohup it never does, and as PID 1 the terminal is the engine's.

@@ -27,12 +27,12 @@ type loop struct {
 	stopRequested chan struct{}
 	stopSignal    syscall.Signal // written before stopRequested is closed
 
-	suspendedAt time.Time // when we stopped ourselves; zero once continued
 	hangupCheck time.Time // when to look again whether the terminal is gone
 
 	ending ending // what Close is doing
 
-	timer *time.Timer
+	timer   *time.Timer
+	awakeBy time.Time // when the timer fires; zero: it is off
 }
 
 func newLoop(opts Options) (*loop, error) {
@@ -68,29 +68,41 @@ func (l *loop) run() {
 	defer close(l.ended)
 	l.reap() // what we were started with may have died already
 	for !l.ending.done {
-		select {
-		case sig := <-l.trap.Stops:
-			l.received(sig.(syscall.Signal))
-		case sig := <-l.trap.Others:
-			l.received(sig.(syscall.Signal))
-		case <-l.children:
-			l.reap()
-			if l.ending.active() {
-				l.endLeftovers()
-			}
-		case <-l.timer.C:
-			l.expired(time.Now())
-		case request := <-l.requests:
-			request()
-		}
-		if c := l.child; c != nil && c.stopReport != 0 {
-			l.suspend(c)
-		}
+		event := l.next()
+		l.skipPause()
+		event()
 		l.arm()
+		if c := l.child; c != nil && c.stopReport != 0 {
+			l.suspend(c) // comes back after the pause that it may make of us, hence after arm
+		}
 	}
 	signal.Stop(l.children)
 	l.tty.close()
 	l.fork.close()
+}
+
+// next waits for something to do.
+func (l *loop) next() func() {
+	select {
+	case sig := <-l.trap.Stops:
+		return func() { l.received(sig.(syscall.Signal)) }
+	case sig := <-l.trap.Others:
+		return func() { l.received(sig.(syscall.Signal)) }
+	case <-l.children:
+		return l.childrenChanged
+	case <-l.timer.C:
+		return func() { l.expired(time.Now()) }
+	case request := <-l.requests:
+		return request
+	}
+}
+
+// childrenChanged acts on SIGCHLD.
+func (l *loop) childrenChanged() {
+	l.reap()
+	if l.ending.active() {
+		l.endLeftovers()
+	}
 }
 
 // do runs f in the loop and waits for it. After the loop has ended it does nothing.
@@ -106,7 +118,7 @@ func (l *loop) do(f func()) {
 // expired does what is due.
 func (l *loop) expired(now time.Time) {
 	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
-	if c := l.child; c != nil && l.suspendedAt.IsZero() {
+	if c := l.child; c != nil {
 		if due(c.holdUntil) {
 			l.release(c)
 		}
@@ -124,7 +136,8 @@ func (l *loop) expired(now time.Time) {
 	}
 }
 
-// arm sets the timer to the earliest deadline. Without one it stays off: an idle supervisor never wakes up.
+// arm sets the timer to the earliest deadline, or earlier: see skipPause. Without a deadline it stays off: an idle supervisor never
+// wakes up.
 func (l *loop) arm() {
 	deadlines := []time.Time{l.hangupCheck, l.ending.next}
 	if l.child != nil {
@@ -138,7 +151,12 @@ func (l *loop) arm() {
 	}
 	if next.IsZero() {
 		l.timer.Stop()
+		l.awakeBy = time.Time{}
 		return
 	}
+	if look := time.Now().Add(awakeInterval); look.Before(next) {
+		next = look
+	}
 	l.timer.Reset(time.Until(next))
+	l.awakeBy = next
 }
