@@ -75,7 +75,7 @@ func (l *loop) deliverStop(c *Child, sig syscall.Signal) {
 	l.kill(c, sig)
 	if c.stopped {
 		c.stopReport = 0
-		l.kill(c, syscall.SIGCONT)
+		l.wake(c)
 	} else if c.stopInFlight {
 		c.contOwed = true
 	}
@@ -107,9 +107,21 @@ func (l *loop) release(c *Child) {
 	}
 }
 
-// kill sends sig to the child alone. The child has not been reaped (only we could have), so its id is still its own.
+// kill sends sig to the child alone, but for the keys of the terminal that were meant for its group. The child has not been reaped (only
+// we could have), so its id is still its own.
 func (l *loop) kill(c *Child, sig syscall.Signal) {
+	if c.cmd.Terminal && isFromTerminal(sig) && l.tty.give(c.pid) && syscall.Kill(-c.pid, sig) == nil {
+		return
+	}
 	if err := syscall.Kill(c.pid, sig); err != nil {
 		l.log.warn("cannot forward "+signalName(sig)+" to the child: does it run as another user?", "pid", c.pid, "error", err)
 	}
+}
+
+// wake continues a stopped child, and in the terminal its whole group, as a shell does.
+func (l *loop) wake(c *Child) {
+	if c.cmd.Terminal && syscall.Kill(-c.pid, syscall.SIGCONT) == nil {
+		return
+	}
+	l.kill(c, syscall.SIGCONT)
 }

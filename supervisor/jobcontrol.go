@@ -8,7 +8,9 @@ import (
 )
 
 // Job control. A shell above us sees one process: us. So when the child stops, we stop as well, and when the shell continues us (fg,
-// bg), we continue the child. As PID 1, or with nobody above who could continue us, the child just stays stopped until somebody
+// bg), we continue the child. A shell that brings us to the foreground while we run gives our group the terminal and says nothing (bash):
+// we hand it on when we notice, which is when a key of the terminal sends us a signal, or when the child stops because it uses the
+// terminal. Only a child that ignores SIGTTIN gets an error then (EIO). As PID 1, or with nobody above who could continue us, the child just stays stopped until somebody
 // sends us SIGCONT.
 
 // hangupDelay is how long after a SIGHUP we look for the terminal again: the exit of a session leader sends SIGHUP first and takes the
@@ -22,6 +24,11 @@ func isJobControlStop(sig syscall.Signal) bool {
 // isTerminalAccess reports whether the kernel sends sig to a background job that uses the terminal.
 func isTerminalAccess(sig syscall.Signal) bool {
 	return sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
+}
+
+// isFromTerminal reports whether the kernel sends sig to the foreground group, for a key or a new window size.
+func isFromTerminal(sig syscall.Signal) bool {
+	return sig == syscall.SIGINT || sig == syscall.SIGQUIT || sig == syscall.SIGTSTP || sig == syscall.SIGWINCH
 }
 
 // forwardJobControlStop stops the child as the signal asks.
@@ -44,24 +51,21 @@ func (l *loop) forwardJobControlStop(c *Child, sig syscall.Signal) {
 	l.kill(c, syscall.SIGSTOP)
 }
 
-// forwardContinue continues the child, and in the terminal its whole group, as a shell does. The terminal is handed over if it is
-// ours: after fg, not after bg.
+// forwardContinue continues the child. The terminal is handed over if it is ours: after fg, not after bg.
 func (l *loop) forwardContinue(c *Child) {
 	l.reap()
 	if l.child != c {
 		return
 	}
-	stopped := c.stopped
 	c.stopReport, c.stopInFlight, c.contOwed, c.suspendUs = 0, false, false, false
-	if !c.cmd.Terminal {
+	if c.cmd.Terminal {
+		l.tty.give(c.pid)
+	}
+	if c.stopped {
+		l.wake(c)
+	} else {
 		l.kill(c, syscall.SIGCONT)
-		return
 	}
-	l.tty.give(c.pid)
-	if stopped && syscall.Kill(-c.pid, syscall.SIGCONT) == nil {
-		return
-	}
-	l.kill(c, syscall.SIGCONT)
 }
 
 // suspend acts on a stop that the child has reported.
@@ -71,7 +75,10 @@ func (l *loop) suspend(c *Child) {
 	switch {
 	case c.contOwed:
 		c.contOwed = false
-		l.kill(c, syscall.SIGCONT)
+		l.wake(c)
+		return
+	case !forwarded && c.cmd.Terminal && isTerminalAccess(sig) && l.tty.give(c.pid):
+		l.wake(c)
 		return
 	case !forwarded && !l.tty.given && !(c.cmd.Terminal && isTerminalAccess(sig)):
 		return // somebody stopped the child itself: that is not about us

@@ -77,17 +77,18 @@ func (t *terminal) forkForeground(path string, args []string, attr *syscall.Proc
 	return pid, err
 }
 
-// give hands the terminal to the child, or to the group that had it before. It does nothing unless we have it: after fg, not after bg.
-func (t *terminal) give(child int) {
-	if t.given || !t.foreground() {
-		return
+// give hands the terminal to the child, or to the group that had it before, and reports whether it did. It does not unless we have it:
+// after fg, not after bg.
+func (t *terminal) give(child int) bool {
+	if !t.foreground() {
+		return false
 	}
+	t.given = false // or a shell took it from the child when somebody had stopped us
 	t.fork.do(func() {
-		if t.owner > 0 && t.setGroup(t.owner) == nil || t.setGroup(child) == nil {
-			t.given = true
-		}
+		t.given = t.owner > 0 && t.setGroup(t.owner) == nil || t.setGroup(child) == nil
 	})
 	t.owner = 0
+	return t.given
 }
 
 // takeBack makes our group the foreground again, if we gave it away.
