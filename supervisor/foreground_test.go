@@ -121,3 +121,26 @@ func TestStopWakesTheWholeJob(t *testing.T) {
 		<-c.ended
 	})
 }
+
+// When somebody stops us alone, the shell takes the terminal from the child, and we must not take it from the shell.
+func TestTerminalStaysWithTheShell(t *testing.T) {
+	t.Parallel()
+	c := shell(t)
+	fifo := t.TempDir() + "/fifo"
+	c.say("mkfifo " + fifo + "; run " + scriptPlan("echo ready; cat "+fifo+"; echo over"))
+	c.expect("ready")
+	us := childrenOf(c.cmd.Process.Pid)[0]
+	if err := syscall.Kill(us, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	c.expect("Stopped")
+	c.say("bg")
+	c.expect("supervisor.test &")
+	c.expect("prompt-0: ")
+	eventually(t, "we run again", func() bool { return state(us) == 'S' })
+	fifoWrite(t, fifo)
+	c.expect("over")
+	eventually(t, "we have ended", func() bool { return len(childrenOf(c.cmd.Process.Pid)) == 0 })
+	c.say("echo the shell $((40+2)) is back")
+	c.expect("the shell 42 is back")
+}

@@ -86,8 +86,7 @@ func (l *loop) suspend(c *Child) {
 		l.log.warn("the child is stopped, and no shell above can continue it: send SIGCONT", "pid", c.pid, "signal", signalName(sig))
 		return
 	}
-	wasForeground := l.tty.given
-	l.tty.takeBack()
+	wasForeground := l.tty.takeBack()
 	if !forwarded && (wasForeground && isJobControlStop(sig) || isTerminalAccess(sig)) {
 		// The kernel stopped the child's group only. Without us it would have stopped the rest of our job as well.
 		l.trap.IgnoreWhile([]syscall.Signal{sig}, func() { _ = syscall.Kill(0, sig) })

@@ -91,14 +91,19 @@ func (t *terminal) give(child int) bool {
 	return t.given
 }
 
-// takeBack makes our group the foreground again, if we gave it away.
-func (t *terminal) takeBack() {
+// takeBack makes our group the foreground again, if we gave it away, and reports whether it did.
+func (t *terminal) takeBack() bool {
 	if !t.given {
-		return
+		return false
 	}
 	t.given = false
-	t.owner = t.group()
+	group := t.group()
+	if above, _, err := jobAbove(); err == nil && above == group {
+		return false // the shell took it when somebody had stopped us alone, and would end if we took it away
+	}
+	t.owner = group
 	t.fork.do(func() { _ = t.setGroup(syscall.Getpgrp()) }) // fails only when the terminal is gone
+	return true
 }
 
 // setGroup is tcsetpgrp(3). SIGTTOU is blocked meanwhile: the call comes from a background group, and a caught SIGTTOU would restart it
@@ -141,19 +146,25 @@ func resumable() bool {
 	if err != nil {
 		return false
 	}
-	group := syscall.Getpgrp()
+	_, above, err := jobAbove()
+	return err == nil && above == session
+}
+
+// jobAbove finds the nearest process above us that is not in our group, and returns its group and session.
+func jobAbove() (group, session int, err error) {
 	for pid := os.Getppid(); pid > 0; {
-		if parentGroup, err := unix.Getpgid(pid); err != nil {
-			return false
-		} else if parentGroup != group {
-			parentSession, err := unix.Getsid(pid)
-			return err == nil && parentSession == session
+		if group, err = unix.Getpgid(pid); err != nil {
+			return 0, 0, err
+		}
+		if group != syscall.Getpgrp() {
+			session, err = unix.Getsid(pid)
+			return group, session, err
 		}
 		p, err := readProcess(pid)
 		if err != nil {
-			return false
+			return 0, 0, err
 		}
 		pid = p.parent
 	}
-	return false
+	return 0, 0, syscall.ESRCH
 }
