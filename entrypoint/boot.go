@@ -45,6 +45,8 @@ type garm struct {
 	*supervisor.Child
 	url     string
 	started time.Time
+	// answered is closed at the API's first answer.
+	answered chan struct{}
 }
 
 // holdAlone is how long SIGHUP is held from a garm that nobody initialises. It
@@ -77,7 +79,7 @@ func (b *boot) start(cmd supervisor.Command, url string) (*garm, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &garm{Child: child, url: url, started: time.Now()}
+	g := &garm{Child: child, url: url, started: time.Now(), answered: make(chan struct{})}
 	if b.began.IsZero() {
 		b.began = g.started
 	}
@@ -177,6 +179,7 @@ func (b *boot) initializer(g *garm) (*initializer.Initializer, error) {
 	options.OnIdle = b.idle
 	options.OnAnswer = func() {
 		g.Release()
+		close(g.answered)
 		b.log.Info("garm's API is up", slog.String("url", g.url), after(g.started))
 	}
 	options.Token = b.token

@@ -19,8 +19,11 @@ func (a *app) check(inv invocation) int {
 	switch err := a.trial(p, binary); {
 	case errors.Is(err, errNoTrial):
 		verdict = "garm's verdict: not asked: " + err.Error()
-	case err != nil:
+	case errors.As(err, new(*stoppedError)):
 		return a.fail(err)
+	case err != nil:
+		a.printFaults(err)
+		return exitConfig
 	}
 	for _, w := range warnings {
 		fmt.Fprintln(a.stdout, "warning:", w)

@@ -37,7 +37,7 @@ func start(t *testing.T, dir string, args []string, env ...string) *run {
 	all := append([]string{
 		"GARM_CONFIG=" + r.config, "GARM_BINARY=" + testgarm.Garm(t), "HOME=" + t.TempDir(),
 		// What would print requests, or send them elsewhere.
-		"DEBUG=1", "SWAGGER_DEBUG=1", "HTTP_PROXY=http://127.0.0.1:1", "http_proxy=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1",
+		"DEBUG=1", "SWAGGER_DEBUG=1", "GODEBUG=http2debug=2", "HTTP_PROXY=http://127.0.0.1:1", "http_proxy=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1",
 		// What Kubernetes injects for services named garm and garm-server.
 		"GARM_PORT=tcp://10.0.0.1:9997", "GARM_SERVICE_HOST=10.0.0.1", "GARM_SERVER_PORT=tcp://10.0.0.1:9997",
 	}, env...)

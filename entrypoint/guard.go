@@ -15,8 +15,8 @@ import (
 	"garm-entrypoint/supervisor"
 )
 
-// guardOld bounds a guarded boot that was asked for on a database that is not
-// new. The derived config has no providers, and pools whose provider is missing
+// guardOld bounds, from the server's first answer, a guarded boot that was asked
+// for on a database that is not new. The derived config has no providers, and pools whose provider is missing
 // fail what they try; garm v0.2.1 lets them try nothing in the first 5 s
 // (runner/common: PoolConsilitationInterval).
 const guardOld = 4 * time.Second
@@ -101,11 +101,16 @@ func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
 	if err != nil {
 		return err
 	}
-	limited := ctx
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if !b.plan.newDatabase {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, guardOld)
-		defer cancel()
+		go func() {
+			select {
+			case <-g.answered:
+				time.AfterFunc(guardOld, cancel)
+			case <-limited.Done():
+			}
+		}()
 	}
 	result, err := b.ensure(limited, i)
 	var mismatch *initializer.MismatchError

@@ -28,13 +28,16 @@ func main() {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "garm-entrypoint: cannot protect the memory of this process:", err)
 	}
+	log := newLineQueue(supervisor.LogWriter(2))
 	a := app{
 		env:     os.Environ(),
 		stdout:  os.Stdout,
-		stderr:  supervisor.LogWriter(2),
+		stderr:  log,
 		signals: sigtrap.Signals,
 	}
-	os.Exit(a.run(os.Args[1:]))
+	code := a.run(os.Args[1:])
+	log.flush()
+	os.Exit(code)
 }
 
 // app is the process: what main takes from the outside, handed down.

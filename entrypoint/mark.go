@@ -26,6 +26,9 @@ func newMark(stateDir string) mark {
 
 // stands reports whether an earlier first boot was not proven.
 func (m mark) stands() (bool, error) {
+	if m.path == "" {
+		return false, nil
+	}
 	_, err := os.Lstat(m.path)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err == nil, nil

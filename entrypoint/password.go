@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"unicode/utf8"
 
 	"garm-entrypoint/entrypoint/initializer"
 	"garm-entrypoint/internal/durable"
@@ -36,6 +37,8 @@ func (k keeper) load() (string, error) {
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("cannot use the kept password in %s: %w; remove the file if the password is not needed", k.path, durable.Explain(err, k.path))
+	case !utf8.ValidString(value):
+		return "", fmt.Errorf("cannot use the kept password in %s: it is not valid UTF-8; remove the file if the password is not needed", k.path)
 	case len(value) > initializer.MaxPassword:
 		return "", fmt.Errorf("cannot use the kept password in %s: it has %d bytes, garm takes at most %d; remove the file if the password is not needed", k.path, len(value), initializer.MaxPassword)
 	}

@@ -62,6 +62,11 @@ func makePlan(s settings) (*plan, error) {
 	}
 	if s.Init {
 		faults = append(faults, p.planState())
+	} else if dir := p.stateDir(); dir != "" {
+		p.mark = newMark(dir)
+	}
+	if _, err := os.Stat(filepath.Dir(pipedConfig)); err != nil && p.guarded() {
+		faults = append(faults, fmt.Errorf("cannot guard the first boot without /proc, through which garm gets its config: mount it, or set GARM_FIRST_BOOT=%s", firstBootOpen))
 	}
 	return p, errors.Join(faults...)
 }
@@ -92,12 +97,18 @@ func (p *plan) readConfig() error {
 	return err
 }
 
+// stateDir is where things are kept, "" when nobody said and there is no sqlite
+// file to keep them beside.
+func (p *plan) stateDir() string {
+	if p.settings.StateDir == "" && p.config.SQLiteFile != "" {
+		return filepath.Dir(p.config.SQLiteFile)
+	}
+	return p.settings.StateDir
+}
+
 // planState finds out what is kept and what has to be.
 func (p *plan) planState() error {
-	dir := p.settings.StateDir
-	if dir == "" && p.config.SQLiteFile != "" {
-		dir = filepath.Dir(p.config.SQLiteFile)
-	}
+	dir := p.stateDir()
 	if dir == "" {
 		if p.password == "" {
 			return errors.New("cannot keep a generated password: the database is not sqlite, so set GARM_STATE_DIR or GARM_PASSWORD")
@@ -147,10 +158,11 @@ func (p *plan) carryOut() error {
 			return err
 		}
 	}
-	return p.tidy()
+	return nil
 }
 
-// tidy removes the temporary files that a killed start left behind.
+// tidy removes the temporary files that a killed start left behind. Where we
+// may not look, we cannot have left any.
 func (p *plan) tidy() error {
 	err := durable.RemoveStale(p.config.Path)
 	if p.keeper.path != "" {
@@ -227,9 +239,9 @@ func (p *plan) renewed() bool {
 // readLeaf returns the first certificate of a PEM file: the server's own, which
 // garm serves.
 func readLeaf(path string) (*x509.Certificate, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path, maxPEMFile)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the server's certificate %s: %w", path, unwrapPath(err))
+		return nil, fmt.Errorf("cannot read the server's certificate %s: %w", path, err)
 	}
 	for {
 		var block *pem.Block

@@ -59,7 +59,7 @@ func TestPlanOfNothing(t *testing.T) {
 	// What a killed start left behind goes.
 	put(t, filepath.Join(dir, ".config.toml.tmp-1"), "half")
 	put(t, filepath.Join(dir, ".admin-password.tmp-1"), "half")
-	if err := p.carryOut(); err != nil {
+	if err := errors.Join(p.carryOut(), p.tidy()); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"config.toml", passwordFile} {

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 
 	"garm-entrypoint/entrypoint/garmconfig"
 	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/internal/durable"
 )
 
 // remote is what init and watch need to reach a server that others run.
@@ -245,6 +245,11 @@ func (r *remote) keepPassword(s settings, config *garmconfig.Config) error {
 	}
 	k := newKeeper(dir)
 	password, err := k.load()
+	if err == nil && password == "" {
+		if err = durable.Writable(dir); err != nil {
+			err = fmt.Errorf("cannot keep a generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
+		}
+	}
 	r.options.Credentials.Password = password
 	r.options.NewPassword, r.options.ForgetPassword = k.create, k.forget
 	return err
@@ -255,9 +260,9 @@ func (r *remote) keepPassword(s settings, config *garmconfig.Config) error {
 func serverTrust(s settings, config *garmconfig.Config) (initializer.Trust, error) {
 	switch {
 	case s.ServerCA != "":
-		data, err := os.ReadFile(s.ServerCA)
+		data, err := readFile(s.ServerCA, maxPEMFile)
 		if err != nil {
-			return initializer.Trust{}, fmt.Errorf("cannot read GARM_SERVER_CA %s: %w", s.ServerCA, unwrapPath(err))
+			return initializer.Trust{}, fmt.Errorf("cannot read GARM_SERVER_CA %s: %w", s.ServerCA, err)
 		}
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(data) {

@@ -76,10 +76,10 @@ func (b *boot) cure(err error) string {
 	case errors.As(err, &mismatch) && mismatch.NoPassword:
 		return "set GARM_USERNAME and GARM_PASSWORD to the admin's credentials, or GARM_INIT=false"
 	case errors.As(err, &mismatch) && p.passwordKept():
-		return fmt.Sprintf("the password kept in %s is not in force: set GARM_PASSWORD to the one that is", p.keeper.path)
+		return fmt.Sprintf("the password kept in %s does not log in as %q: set GARM_USERNAME back if it was changed, or GARM_PASSWORD to the one in force", p.keeper.path, p.settings.Username)
 	case errors.As(err, &mismatch):
 		return "set GARM_USERNAME and GARM_PASSWORD to the credentials that are in force (garm has no API to change them)"
-	case errors.As(err, &refused) && strings.Contains(refused.Reason, "password"):
+	case errors.As(err, &refused) && refused.Reason == initializer.WeakPassword:
 		return "set GARM_PASSWORD to a stronger one (several unrelated words, or 16 random characters), or leave it out to have one generated"
 	case errors.As(err, &refused) && refused.Configuration:
 		return "change the value that the reason names"

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"garm-entrypoint/entrypoint/initializer"
@@ -170,9 +169,9 @@ func (s *settings) controller() (initializer.Controller, error) {
 		}
 	}
 	if s.CABundle != "" {
-		bundle, err := os.ReadFile(s.CABundle)
+		bundle, err := readFile(s.CABundle, maxPEMFile)
 		if err != nil {
-			return want, fmt.Errorf("cannot read GARM_CA_BUNDLE %s: %w", s.CABundle, unwrapPath(err))
+			return want, fmt.Errorf("cannot read GARM_CA_BUNDLE %s: %w", s.CABundle, err)
 		}
 		if len(bundle) == 0 {
 			return want, fmt.Errorf("cannot use GARM_CA_BUNDLE %s: it is empty", s.CABundle)

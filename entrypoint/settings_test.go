@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -157,6 +158,12 @@ func TestSettingsFaults(t *testing.T) {
 		"user name twice":    {env: []string{"GARM_USERNAME=a", "GARM_USERNAME_FILE=" + file(t, "b")}, want: "GARM_USERNAME and GARM_USERNAME_FILE together"},
 		"URL with password":  {env: []string{"GARM_BASE_URL=https://u:s3cret@host"}, want: "cannot use GARM_BASE_URL: it must not hold a user or password"},
 		"odd URL's password": {env: []string{"GARM_BASE_URL=https://u:s3%zzret@host"}, want: "cannot use GARM_BASE_URL: it is not a URL"},
+		"FIFO":               {env: []string{"GARM_FULL_NAME_FILE=" + fifo(t)}, want: "it is not a regular file"},
+		"endless CA bundle":  {env: []string{"GARM_CA_BUNDLE=/dev/zero"}, want: "cannot read GARM_CA_BUNDLE /dev/zero: it is not a regular file"},
+		"bad port":           {env: []string{"GARM_BASE_URL=http://h:99999"}, want: "must have a port from 1 to 65535, or none"},
+		"empty port":         {env: []string{"GARM_BASE_URL=http://h:"}, want: "must have a port from 1 to 65535, or none"},
+		"trailing blank":     {env: []string{"GARM_BASE_URL=http://h/ "}, want: "must not hold blanks"},
+		"empty query":        {env: []string{"GARM_BASE_URL=http://h?"}, want: "must not hold a query"},
 		"flag's value":       {flags: map[string]string{"umask": "abc"}, want: `cannot use --umask: "abc" is not an octal number`},
 		"variable's value":   {env: []string{"GARM_UMASK=abc"}, want: `cannot use GARM_UMASK: "abc" is not an octal number`},
 		"toggle":             {env: []string{"GARM_INIT=yes"}, want: `cannot use GARM_INIT: "yes" is neither true nor false`},
@@ -361,4 +368,14 @@ func TestFailPrintsEachFault(t *testing.T) {
 	if n := strings.Count(stderr.String(), "\n"); n != 4 { // the two, no config, no garm in an empty PATH
 		t.Errorf("%d lines, want 4:\n%s", n, stderr.String())
 	}
+}
+
+// fifo makes one that nobody writes to.
+func fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -33,6 +33,9 @@ func (a *app) supervise(inv invocation) int {
 	if err := p.carryOut(); err != nil {
 		return a.fail(err)
 	}
+	if err := p.tidy(); err != nil {
+		log.Debug("cannot look for what a killed start left behind", slog.Any("error", err))
+	}
 	p.announce(log)
 	b := &boot{
 		profile: a.newCLIProfile(s, p.config.BaseURL(), log),
@@ -69,6 +72,10 @@ func (p *plan) announce(log *slog.Logger) {
 	if c := p.certificate; c != nil && time.Now().After(c.NotAfter) {
 		log.Warn("the server's certificate has expired; it is the configured one and trusted here, but runners and the forge will refuse it",
 			slog.String("path", p.config.Certificate), slog.Time("expired", c.NotAfter))
+	}
+	if stands, _ := p.mark.stands(); stands && !p.settings.Init {
+		log.Warn("the first boot of this database was never proven, so its admin may be anybody; initialising is switched off, and garm serves him (GARM_INIT=false)",
+			slog.String("mark", p.mark.path))
 	}
 	if p.makePassword {
 		log.Info("generated the admin's password", slog.String("path", p.keeper.path))

@@ -75,7 +75,8 @@ func (p *plan) tryOn(child *supervisor.Child, url string) error {
 	if err != nil {
 		return err
 	}
-	if options.Credentials.Password == "" {
+	// What an existing admin's password is worth, nobody asks again.
+	if options.Credentials.Password == "" || !p.settings.Init || !p.newDatabase {
 		if options.Credentials.Password, err = newPassword(); err != nil {
 			return err
 		}

@@ -9,28 +9,24 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// maxValueFile bounds an X_FILE, in bytes. No value that garm takes is longer
-// than some hundred.
-const maxValueFile = 64 << 10
+// Limits of what we read, in bytes. No value that garm takes is longer than
+// some hundred; a bundle of all public CAs has 250 kB.
+const (
+	maxValueFile = 64 << 10
+	maxPEMFile   = 4 << 20
+)
 
 // readValueFile returns the value that a file holds, less one trailing line
 // end: secrets are mostly written by echo, and garm would make the newline
 // part of the password.
 func readValueFile(path string) (string, error) {
-	f, err := os.Open(path)
+	data, err := readFile(path, maxValueFile)
 	if err != nil {
-		return "", unwrapPath(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxValueFile+1))
-	if err != nil {
-		return "", unwrapPath(err)
-	}
-	if len(data) > maxValueFile {
-		return "", fmt.Errorf("it is longer than %d bytes", maxValueFile)
+		return "", err
 	}
 	data = bytes.TrimSuffix(data, []byte("\n"))
 	data = bytes.TrimSuffix(data, []byte("\r"))
@@ -38,6 +34,32 @@ func readValueFile(path string) (string, error) {
 		return "", errors.New("it is empty")
 	}
 	return string(data), nil
+}
+
+// readFile reads a regular file of at most limit bytes. Anything else could
+// block for ever (a FIFO) or never end (/dev/zero), before we can be stopped.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, unwrapPath(err)
+	}
+	defer f.Close()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, unwrapPath(err)
+	case info.IsDir():
+		return nil, syscall.EISDIR
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, unwrapPath(err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("it is longer than %d bytes", limit)
+	}
+	return data, nil
 }
 
 // unwrapPath drops the operation and the path, which our own message names.

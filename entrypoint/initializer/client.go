@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,13 @@ func fromGarm(err error) (*apiError, bool) {
 	ok := errors.As(err, &a) && a.Kind != ""
 	return a, ok
 }
+
+// WeakPassword is the reason of a RefusedError when garm v0.1.4 to v0.2.1 finds
+// the password too weak.
+const WeakPassword = "password is too weak"
+
+// verdicts are garm's words on a first run.
+var verdicts = []string{WeakPassword, "invalid username", "invalid email address", "missing username or email", "already initialized"}
 
 // client speaks garm's API. Its only state is the connection.
 type client struct {
@@ -179,8 +187,15 @@ func (c *client) parseError(op string, r runtime.ClientResponse) *apiError {
 	var body struct{ Error, Details string }
 	data, err := io.ReadAll(r.Body())
 	if err == nil && json.Unmarshal(data, &body) == nil {
-		e.Kind = redact(body.Error, c.secrets...)
-		e.Details = redact(body.Details, c.secrets...)
+		e.Kind, e.Details = body.Error, body.Details
+		// garm's own verdicts are no echo, even where a poor password is a
+		// word of them.
+		if !slices.Contains(verdicts, e.Details) {
+			e.Details = redact(e.Details, c.secrets...)
+		}
+		if e.Kind != kindInitRequired && e.Kind != kindURLsRequired {
+			e.Kind = redact(e.Kind, c.secrets...)
+		}
 	}
 	return e
 }

@@ -95,10 +95,19 @@ func CheckURL(raw string) error {
 		return fmt.Errorf("%s must begin with http:// or https://", shown)
 	case u.Hostname() == "":
 		return fmt.Errorf("%s names no host", shown)
-	case u.RawQuery != "" || u.Fragment != "":
+	case strings.ContainsAny(raw, " \t\r\n"):
+		return fmt.Errorf("%s must not hold blanks", shown)
+	case strings.HasSuffix(u.Host, ":") || u.Port() != "" && !validPort(u.Port()):
+		return fmt.Errorf("%s must have a port from 1 to 65535, or none", shown)
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return fmt.Errorf("%s must not hold a query or fragment", shown)
 	}
 	return nil
+}
+
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
 }
 
 type urlField struct {

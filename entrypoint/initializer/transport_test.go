@@ -51,9 +51,9 @@ func TestTLSVersions(t *testing.T) {
 		http2  bool
 		proto  string
 	}{
-		"TLS 1.2": {&tls.Config{MaxVersion: tls.VersionTLS12}, false, "HTTP/1.1"},
-		"TLS 1.3": {&tls.Config{MinVersion: tls.VersionTLS13}, false, "HTTP/1.1"},
-		"HTTP/2":  {&tls.Config{}, true, "HTTP/2.0"},
+		"TLS 1.2":       {&tls.Config{MaxVersion: tls.VersionTLS12}, false, "HTTP/1.1"},
+		"TLS 1.3":       {&tls.Config{MinVersion: tls.VersionTLS13}, false, "HTTP/1.1"},
+		"offers HTTP/2": {&tls.Config{}, true, "HTTP/1.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			garm, proto, err := tlsBench(t, c.config, c.http2, pinned)

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	// queuedLines is how many lines wait for a stderr that nobody reads.
+	queuedLines = 256
+	// flushTimeout is how long the end of the process waits for it.
+	flushTimeout = time.Second
+)
+
+// lineQueue is a writer that never blocks: a stderr that nobody reads must keep
+// us neither from starting garm nor from passing a stop signal on. What does not
+// fit is dropped and counted.
+type lineQueue struct {
+	lines   chan []byte
+	written chan struct{}
+
+	mutex   sync.Mutex // guards closed and dropped
+	closed  bool
+	dropped int
+}
+
+func newLineQueue(w io.Writer) *lineQueue {
+	q := &lineQueue{lines: make(chan []byte, queuedLines), written: make(chan struct{})}
+	go func() {
+		defer close(q.written)
+		for line := range q.lines {
+			_, _ = w.Write(line) // there is nowhere to report to
+			if n := q.takeDropped(); n > 0 {
+				fmt.Fprintf(w, "garm-entrypoint: %d lines were dropped, since nobody read them\n", n)
+			}
+		}
+	}()
+	return q
+}
+
+// Write takes one line, and reports it as written.
+func (q *lineQueue) Write(p []byte) (int, error) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if q.closed {
+		return 0, io.ErrClosedPipe
+	}
+	select {
+	case q.lines <- append([]byte(nil), p...):
+	default:
+		q.dropped++
+	}
+	return len(p), nil
+}
+
+func (q *lineQueue) takeDropped() int {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	n := q.dropped
+	q.dropped = 0
+	return n
+}
+
+// flush waits until all is written, but not for ever.
+func (q *lineQueue) flush() {
+	q.mutex.Lock()
+	q.closed = true
+	close(q.lines)
+	q.mutex.Unlock()
+	select {
+	case <-q.written:
+	case <-time.After(flushTimeout):
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"garm-entrypoint/internal/testgarm"
+)
+
+// gate is a writer that blocks until it is opened.
+type gate struct {
+	open chan struct{}
+	text strings.Builder
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	<-g.open
+	return g.text.Write(p)
+}
+
+func TestLineQueue(t *testing.T) {
+	t.Parallel()
+	g := &gate{open: make(chan struct{})}
+	q := newLineQueue(g)
+	for n := range queuedLines + 10 {
+		fmt.Fprintf(q, "line %d\n", n) // none of these may block
+	}
+	close(g.open)
+	q.flush()
+	if text := g.text.String(); !strings.HasPrefix(text, "line 0\nline 1\n") && !strings.HasPrefix(text, "line 0\ngarm-entrypoint: ") || !strings.Contains(text, "lines were dropped") {
+		t.Errorf("wrote %.200q", text)
+	}
+	stuck := newLineQueue(&gate{open: make(chan struct{})})
+	fmt.Fprintln(stuck, "x")
+	begin := time.Now()
+	stuck.flush()
+	if took := time.Since(begin); took > 10*flushTimeout {
+		t.Errorf("flush took %v", took)
+	}
+}
+
+// A stderr that nobody reads keeps garm neither from starting nor from stopping.
+func TestRunWithFullStderr(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	fd := int(w.Fd()) // once: each call makes it blocking again
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	for n, full := 1, make([]byte, 1<<20); n > 0; {
+		n, _ = syscall.Write(fd, full)
+	}
+	dir := t.TempDir()
+	config := testgarm.Config(t, dir)
+	// The shell gives the binary that stderr, and its own pid.
+	p := testgarm.Start(t, "/bin/sh", []string{"-c", fmt.Sprintf(`exec "$0" run 2>/proc/%d/fd/%d`, os.Getpid(), fd), testgarm.Entrypoint(t)},
+		[]string{"GARM_CONFIG=" + config, "GARM_BINARY=" + testgarm.Garm(t), "GARM_PASSWORD=" + testgarm.Canary})
+	api := testgarm.API(t, testgarm.BaseURL(t, config))
+	testgarm.Eventually(t, patience, "garm is initialised", func() bool {
+		if !api.Up() {
+			return false
+		}
+		_, status := api.Login("admin", testgarm.Canary)
+		return status == 200
+	})
+	begin := time.Now()
+	p.Signal(syscall.SIGTERM)
+	if code := p.Wait(patience); code != 0 {
+		t.Errorf("ended with %d, want garm's 0", code)
+	}
+	if took := p.EndedAt().Sub(begin); took > 10*time.Second {
+		t.Errorf("took %v to stop", took)
+	}
+}
