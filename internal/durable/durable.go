@@ -23,7 +23,7 @@ const probe = "writable-probe"
 // The order is the one fsync(2) asks for: temp file in the same directory,
 // write, fsync, rename, fsync of the directory.
 func Create(path string, data []byte) error {
-	tmp, err := writeTemp(path, data)
+	tmp, err := writeTemp(path, data, true)
 	if err == nil {
 		err = publish(tmp, path)
 	}
@@ -41,7 +41,7 @@ func Create(path string, data []byte) error {
 // Replace is Create for a file of ours that may be there already and is then
 // replaced as a whole.
 func Replace(path string, data []byte) error {
-	tmp, err := writeTemp(path, data)
+	tmp, err := writeTemp(path, data, true)
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
@@ -98,7 +98,7 @@ func RemoveStale(path string) error {
 // full disk or a quota.
 func Writable(dir string) error {
 	path := filepath.Join(dir, probe)
-	tmp, err := writeTemp(path, []byte{'\n'})
+	tmp, err := writeTemp(path, []byte{'\n'}, false)
 	if tmp != "" {
 		err = errors.Join(err, os.Remove(tmp))
 	}
@@ -113,7 +113,7 @@ func tempPrefix(path string) string { return "." + filepath.Base(path) + ".tmp-"
 
 // writeTemp writes data to a new temp file beside path and syncs it. The name
 // is empty when no file was made.
-func writeTemp(path string, data []byte) (name string, err error) {
+func writeTemp(path string, data []byte, sync bool) (name string, err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), tempPrefix(path)+"*")
 	if err != nil {
 		return "", err
@@ -122,7 +122,7 @@ func writeTemp(path string, data []byte) (name string, err error) {
 	if err == nil {
 		err = file.Chmod(0o600) // whatever the umask took away
 	}
-	if err == nil {
+	if err == nil && sync {
 		err = file.Sync()
 	}
 	return file.Name(), errors.Join(err, file.Close())

@@ -33,17 +33,27 @@ func HeldBy(pid int, address netip.AddrPort) error {
 	if len(inodes) == 0 {
 		return ErrNobody
 	}
-	held, err := sockets(pid)
-	if err != nil {
-		return nil
-	}
-	for _, inode := range inodes {
-		if !slices.Contains(held, inode) {
-			return ErrStranger
+	// Mostly it is the process itself; to find its descendants, all processes
+	// of the host have to be looked at.
+	for _, find := range []func(int) []int{itself, tree} {
+		held, err := sockets(find(pid))
+		if err != nil || all(inodes, held) {
+			return nil
 		}
 	}
-	return nil
+	return ErrStranger
 }
+
+func all(these, in []string) bool {
+	for _, s := range these {
+		if !slices.Contains(in, s) {
+			return false
+		}
+	}
+	return true
+}
+
+func itself(pid int) []int { return []int{pid} }
 
 // listening returns the inodes of the sockets that take connections to the
 // address: bound to it, or to all addresses.
@@ -94,10 +104,10 @@ func parse(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(n)), nil
 }
 
-// sockets returns the inodes of all sockets that a process and its descendants
-// hold. An error means that there may be more.
-func sockets(pid int) (inodes []string, err error) {
-	for _, p := range tree(pid) {
+// sockets returns the inodes of all sockets that processes hold. An error means
+// that there may be more.
+func sockets(pids []int) (inodes []string, err error) {
+	for _, p := range pids {
 		dir := fmt.Sprintf("/proc/%d/fd", p)
 		entries, err := os.ReadDir(dir)
 		if errors.Is(err, os.ErrNotExist) {
@@ -135,9 +145,9 @@ func tree(pid int) []int {
 			children[parent] = append(children[parent], id)
 		}
 	}
-	all := []int{pid}
-	for n := 0; n < len(all); n++ {
-		all = append(all, children[all[n]]...)
+	found := []int{pid}
+	for n := 0; n < len(found); n++ {
+		found = append(found, children[found[n]]...)
 	}
-	return all
+	return found
 }
