@@ -111,8 +111,8 @@ func Writable(dir string) error {
 // tempPrefix is how the names of Create's temp files for path begin.
 func tempPrefix(path string) string { return "." + filepath.Base(path) + ".tmp-" }
 
-// writeTemp writes data to a new temp file beside path and syncs it. The name
-// is empty when no file was made.
+// writeTemp writes data to a new temp file beside path and, if asked to, syncs
+// it. The name is empty when no file was made.
 func writeTemp(path string, data []byte, sync bool) (name string, err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), tempPrefix(path)+"*")
 	if err != nil {

@@ -69,7 +69,7 @@ func TestLinkUnlink(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secret")
 	for i, want := range []error{nil, os.ErrExist} {
-		tmp, err := writeTemp(path, fmt.Append(nil, i))
+		tmp, err := writeTemp(path, fmt.Append(nil, i), true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestRemoveStale(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if tmp, err := writeTemp(path, nil); err != nil { // the name that Create really uses
+	if tmp, err := writeTemp(path, nil, true); err != nil { // the name that Create really uses
 		t.Fatal(tmp, err)
 	}
 	if err := RemoveStale(path); err != nil {
@@ -137,7 +137,7 @@ func TestRemoveStale(t *testing.T) {
 
 func TestWritable(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := writeTemp(filepath.Join(dir, probe), nil); err != nil { // a crashed probe
+	if _, err := writeTemp(filepath.Join(dir, probe), nil, true); err != nil { // a crashed probe
 		t.Fatal(err)
 	}
 	if err := Writable(dir); err != nil {
