@@ -3,6 +3,7 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
+	"debug/elf"
 	"encoding/json"
 	"io"
 	"os"
@@ -32,12 +33,31 @@ func TestBinaryTarget(t *testing.T) {
 	}
 	var got []string
 	for _, layer := range manifest[0].Layers {
-		for name := range untar(t, files[layer]) {
+		for name, content := range untar(t, files[layer]) {
 			got = append(got, name)
+			checkBinary(t, content)
 		}
 	}
 	if want := []string{"garm-entrypoint"}; !slices.Equal(got, want) {
 		t.Errorf("the image holds %q: want %q", got, want)
+	}
+}
+
+// maxBinary is the largest size of the stripped binary, in bytes.
+const maxBinary = 12 << 20
+
+// checkBinary wants a static program (no interpreter, so no loader and no library) that is not too large.
+func checkBinary(t *testing.T, content []byte) {
+	t.Helper()
+	if len(content) > maxBinary {
+		t.Errorf("the binary has %d bytes: want at most %d", len(content), maxBinary)
+	}
+	program, err := elf.NewFile(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(program.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) || program.Section(".symtab") != nil {
+		t.Error("the binary is not static, or not stripped")
 	}
 }
 
