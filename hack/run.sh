@@ -39,7 +39,10 @@ start() {
 	docker volume inspect "$NAME" >/dev/null 2>&1 || new_volume=true
 	if [ -n "$new_volume" ] && [ -z "${GARM_BASE_URL:-}${GARM_METADATA_URL:-}" ]; then
 		# Without URLs a new garm answers little. These do for a look around on this machine; an old volume keeps what it has.
-		GARM_BASE_URL=$(local_url "$publish")
+		case $publish in
+		0 | *:0) GARM_BASE_URL=http://localhost:9997 ;; # the engine picks the port, and we cannot know it yet
+		*) GARM_BASE_URL=$(local_url "$publish") ;;
+		esac
 		export GARM_BASE_URL
 	fi
 	for variable in $handed_on; do

@@ -25,6 +25,8 @@ func init() {
 		}
 		harmless := []syscall.Signal{
 			syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGURG, syscall.SIGWINCH,
+			// glibc's own. Its posix_spawn leaves them ignored, so under make they are, and we hand that on.
+			32, 33,
 		}
 		for sig := syscall.Signal(1); sig <= 64; sig++ {
 			if slices.Contains(harmless, sig) {

@@ -4,4 +4,4 @@ FROM scratch
 COPY . /
 RUN ["/bin/busybox", "--install", "-s", "/bin"]
 ENV PATH=/usr/local/go/bin:/bin HOME=/root \
-    GOPATH=/go GOTOOLCHAIN=local GOPROXY=file:///goproxy GOSUMDB=off
+    GOPATH=/go GOTOOLCHAIN=local GOPROXY=file:///modules GOSUMDB=off

@@ -33,7 +33,7 @@ if ! have_image "$image"; then
 	proxy=file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)
 	# shellcheck disable=SC2086 # a list of words
 	GOMODCACHE=$work/mod GOPROXY=$proxy GOFLAGS=-modcacherw GOSUMDB=off quietly list_modules $warm
-	mv "$work/mod/cache/download" "$work/root/goproxy"
+	mv "$work/mod/cache/download" "$work/root/modules"
 
 	# The toolchain without its tests and its own source: a third of the size.
 	mkdir -p "$work/root/usr/local/go"
