@@ -28,6 +28,14 @@ func (c *Config) checkFiles(f *faults) {
 }
 
 func (c *Config) checkTLS(f *faults) {
+	// Reading a FIFO would hang, and /dev/zero would never end, before anybody
+	// can stop us.
+	for _, path := range []string{c.Certificate, c.Key} {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			f.add("apiserver.tls:", "cannot read %s: it is not a regular file", path)
+			return
+		}
+	}
 	_, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
 	var path *fs.PathError
 	switch {

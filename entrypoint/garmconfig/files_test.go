@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -117,4 +118,19 @@ func keyPair(t *testing.T, base string) {
 	}
 	write(t, base+".crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})))
 	write(t, base+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+}
+
+// A FIFO nobody writes to must be refused, not waited for.
+func TestTLSFilesAreRegular(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{fifo, "/dev/zero", "/"} {
+		f := &faults{path: "config.toml"}
+		(&Config{TLS: true, Certificate: path, Key: path}).checkTLS(f)
+		if len(f.list) != 1 || !strings.Contains(f.list[0].Error(), "not a regular file") {
+			t.Errorf("%s: %v", path, f.list)
+		}
+	}
 }
