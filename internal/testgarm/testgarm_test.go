@@ -144,6 +144,9 @@ func TestFreePort(t *testing.T) {
 		if seen[port] {
 			t.Fatalf("port %d came twice", port)
 		}
+		if port < firstPort || port > lastPort {
+			t.Fatalf("port %d is one that others may be given", port)
+		}
 		seen[port] = true
 	}
 	for port := range seen { // held, and yet free for who asks for it
