@@ -18,26 +18,28 @@ const (
 // us neither from starting garm nor from passing a stop signal on. What does not
 // fit is dropped and counted.
 type lineQueue struct {
+	w       io.Writer
 	lines   chan []byte
 	written chan struct{}
 
-	mutex   sync.Mutex // guards closed and dropped
+	mutex   sync.Mutex // guards the rest
+	started bool       // the goroutine that writes: with the first line
 	closed  bool
 	dropped int
 }
 
 func newLineQueue(w io.Writer) *lineQueue {
-	q := &lineQueue{lines: make(chan []byte, queuedLines), written: make(chan struct{})}
-	go func() {
-		defer close(q.written)
-		for line := range q.lines {
-			_, _ = w.Write(line) // there is nowhere to report to
-			if n := q.takeDropped(); n > 0 {
-				fmt.Fprintf(w, "garm-entrypoint: %d lines were dropped, since nobody read them\n", n)
-			}
+	return &lineQueue{w: w, lines: make(chan []byte, queuedLines), written: make(chan struct{})}
+}
+
+func (q *lineQueue) writeAll() {
+	defer close(q.written)
+	for line := range q.lines {
+		_, _ = q.w.Write(line) // there is nowhere to report to
+		if n := q.takeDropped(); n > 0 {
+			fmt.Fprintf(q.w, "garm-entrypoint: %d lines were dropped, since nobody read them\n", n)
 		}
-	}()
-	return q
+	}
 }
 
 // Write takes one line, and reports it as written.
@@ -46,6 +48,10 @@ func (q *lineQueue) Write(p []byte) (int, error) {
 	defer q.mutex.Unlock()
 	if q.closed {
 		return 0, io.ErrClosedPipe
+	}
+	if !q.started {
+		q.started = true
+		go q.writeAll()
 	}
 	select {
 	case q.lines <- append([]byte(nil), p...):
@@ -68,7 +74,11 @@ func (q *lineQueue) flush() {
 	q.mutex.Lock()
 	q.closed = true
 	close(q.lines)
+	idle := !q.started
 	q.mutex.Unlock()
+	if idle {
+		return
+	}
 	select {
 	case <-q.written:
 	case <-time.After(flushTimeout):

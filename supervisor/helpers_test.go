@@ -156,7 +156,7 @@ func pendingSignals(t *testing.T, pid int) uint64 {
 }
 
 // threads is the number of threads of a process.
-func threads(t *testing.T, pid int) int {
+func threadCount(t *testing.T, pid int) int {
 	t.Helper()
 	tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {

@@ -65,7 +65,6 @@ func newLoop(opts Options) (*loop, error) {
 }
 
 func (l *loop) run() {
-	defer close(l.ended)
 	l.reap() // what we were started with may have died already
 	for !l.ending.done {
 		event := l.next()
@@ -76,6 +75,8 @@ func (l *loop) run() {
 			l.suspend(c) // comes back after the pause that it may make of us, hence after arm
 		}
 	}
+	// A program ends now, and need not wait until the rest is given back, which switches between threads a dozen times.
+	close(l.ended)
 	signal.Stop(l.children)
 	l.tty.close()
 	l.fork.close()

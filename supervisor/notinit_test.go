@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"garm-entrypoint/supervisor/threads"
 )
 
 func init() {
@@ -66,7 +68,7 @@ func TestSubreaper(t *testing.T) {
 func init() {
 	// filler forks until it may not any more, says so, and then prints signals.
 	roles["filler"] = func() {
-		reserveThreads() // its own runtime must survive it too
+		threads.Reserve() // its own runtime must survive it too
 		runtime.LockOSThread()
 		got := make(chan os.Signal, 10)
 		signal.Notify(got, syscall.SIGUSR1, syscall.SIGTERM)
@@ -144,7 +146,7 @@ func TestProcessLimit(t *testing.T) {
 			s := launch(t, cmd)
 			s.expect("ready")
 			s.expect("full true")
-			if n := threads(t, s.cmd.Process.Pid); n > MinPids {
+			if n := threadCount(t, s.cmd.Process.Pid); n > MinPids {
 				t.Errorf("%d threads, we promise at most %d", n, MinPids)
 			}
 			if err := os.WriteFile(stress, nil, 0o644); err != nil {

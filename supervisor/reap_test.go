@@ -72,7 +72,7 @@ func TestReapsOrphans(t *testing.T) {
 			}
 			s := m.start(t, plan{Role: "orphans", Args: []string{strconv.Itoa(orphans)}})
 			s.expect("ready")
-			before := threads(t, s.cmd.Process.Pid)
+			before := threadCount(t, s.cmd.Process.Pid)
 			s.say("go on")
 			s.expect("orphaned")
 			start := time.Now()
@@ -81,7 +81,7 @@ func TestReapsOrphans(t *testing.T) {
 			if time.Since(start) > 5*time.Second {
 				t.Error("that is too slow")
 			}
-			if after := threads(t, s.cmd.Process.Pid); after > before {
+			if after := threadCount(t, s.cmd.Process.Pid); after > before {
 				t.Errorf("%d threads before, %d after", before, after)
 			}
 			s.say("end")

@@ -9,9 +9,13 @@ import (
 	"time"
 
 	"garm-entrypoint/supervisor/signals"
+	"garm-entrypoint/supervisor/threads"
 
 	"golang.org/x/sys/unix"
 )
+
+// MinPids is the least pids limit (docker run --pids-limit) under which a supervisor runs; what the child needs comes on top.
+const MinPids = threads.Max
 
 // DefaultGrace is the time that the leftovers of a child have between SIGTERM and SIGKILL.
 const DefaultGrace = 2 * time.Second
@@ -42,9 +46,9 @@ type Supervisor struct {
 // New starts the loop. Unless we are PID 1 it makes this process the subreaper of its descendants, so that their orphans come to us
 // and not to a PID 1 that may not care (prctl(2), PR_SET_CHILD_SUBREAPER); where the kernel refuses, it logs a warning.
 //
-// It also creates the threads that we may ever need (see reserveThreads) and fixes GOMAXPROCS at 2 or less.
+// It also creates the threads that we may ever need (see package threads) and fixes GOMAXPROCS at 2 or less.
 func New(opts Options) (*Supervisor, error) {
-	reserveThreads()
+	threads.Reserve()
 	l, err := newLoop(opts)
 	if err != nil {
 		return nil, err
