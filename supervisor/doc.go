@@ -15,6 +15,9 @@
 // and [WithoutSIGPIPE] keep such writes quiet. A network connection written after its peer has reset it may still forward one
 // SIGPIPE, which a Go program such as garm ignores.
 //
+// A SIGSTOP that somebody sends to the child between its fork and its exec stops us too until the SIGCONT: package syscall waits for the
+// exec in the kernel (CLONE_VFORK). We send none there.
+//
 // # What the child inherits
 //
 // The environment as given; working directory, OOM score and resource limits as we got them (package syscall undoes the

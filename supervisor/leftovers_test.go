@@ -141,8 +141,12 @@ func TestLeftoversWithoutProc(t *testing.T) {
 		if !m.init {
 			_ = syscall.Kill(left, syscall.SIGKILL)
 		}
-		if said := strings.Contains(s.stderr.String(), "/proc"); said == m.init {
-			t.Errorf("stderr: %s", s.stderr)
+		want := 1 // and no second look, which would be in vain
+		if m.init {
+			want = 0
+		}
+		if said := strings.Count(s.stderr.String(), "/proc; "); said != want {
+			t.Errorf("said %d times, want %d: %s", said, want, s.stderr)
 		}
 	})
 }
