@@ -12,6 +12,7 @@ import (
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the driver that garm uses
+	"golang.org/x/sys/unix"
 
 	"garm-entrypoint/internal/testgarm"
 )
@@ -67,11 +68,53 @@ func killed(t *testing.T, dir string) {
 	case <-r.Ended():
 	}
 	begin := time.Now()
+	lag := r.lag()
 	r.Signal(signal)
 	code := r.Wait(patience)
+	if lag := lag(); signal == syscall.SIGTERM && lag > slowEnd {
+		t.Errorf("SIGTERM after %v: ended %v after garm", moment, lag)
+	}
 	// 1 is garm's own when it is stopped while it starts.
 	if signal == syscall.SIGTERM && (r.EndedAt().Sub(begin) > 2*time.Second || code != 0 && code != 1 && code != 143) {
 		t.Errorf("SIGTERM after %v: ended with %d after %v", moment, code, r.EndedAt().Sub(begin))
+	}
+}
+
+// slowEnd is more than our own end may take after garm's. It takes a millisecond
+// or two (make bench), but a loaded machine may let us wait for a processor.
+const slowEnd = 100 * time.Millisecond * 5
+
+// lag begins to watch our child, and returns how long after its end we ended. It
+// is 0 when there is no child, or another one came.
+func (r *run) lag() func() time.Duration {
+	fd := -1
+	for _, child := range children(r.Pid()) {
+		fd, _ = unix.PidfdOpen(child, 0)
+	}
+	ended := make(chan time.Time, 1)
+	go func() {
+		defer close(ended)
+		if fd < 0 {
+			return
+		}
+		defer unix.Close(fd)
+		for {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience/time.Millisecond))
+			if err == unix.EINTR {
+				continue
+			}
+			if n > 0 {
+				ended <- time.Now()
+			}
+			return
+		}
+	}()
+	return func() time.Duration {
+		at, ok := <-ended
+		if !ok {
+			return 0
+		}
+		return r.EndedAt().Sub(at)
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
+	"syscall"
 )
 
 // check validates everything that can be validated without exposing a server,
@@ -25,6 +27,9 @@ func (a *app) check(inv invocation) int {
 		a.printFaults(err)
 		return exitConfig
 	}
+	if w := p.listenWarning(); w != "" {
+		warnings = append(warnings, w)
+	}
 	for _, w := range warnings {
 		fmt.Fprintln(a.stdout, "warning:", w)
 	}
@@ -33,6 +38,22 @@ func (a *app) check(inv invocation) int {
 	}
 	fmt.Fprintln(a.stdout, verdict)
 	return exitOK
+}
+
+// listenWarning says why garm could not listen here and now. It is no fault: the
+// one who listens may be the garm that is to be started again, and the address
+// that of a pod to come.
+func (p *plan) listenWarning() string {
+	address := p.config.ListenAddress()
+	l, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "somebody listens on " + address + " already: garm would end with 1, unless it is that garm and is stopped first"
+	case err != nil:
+		return "garm could not listen on " + address + " here: " + err.Error()
+	}
+	_ = l.Close()
+	return ""
 }
 
 // describe says what a start would do.

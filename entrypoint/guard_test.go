@@ -173,20 +173,45 @@ func TestGuardedOldDatabase(t *testing.T) {
 	r.stop()
 }
 
+// The time that a guarded boot of an old database has counts from the first
+// answer: a garm that migrates for a while is guarded all the same.
+func TestGuardedOldDatabaseSlowGarm(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	testgarm.Config(t, dir)
+	put(t, filepath.Join(dir, "garm.db"), "not empty, so not new")
+	r := start(t, dir, nil, "GARM_FIRST_BOOT=guarded", "GARM_BINARY="+self, "FAKE_GARM=late "+itoa(int(guardOld/time.Second)+1))
+	r.WaitFor("first boot done", patience)
+	if !strings.Contains(r.Stderr(), "admin created") {
+		t.Error("it was not initialised before it was stopped")
+	}
+	r.WaitFor("msg=ready", patience)
+	r.Signal(syscall.SIGTERM)
+	r.Wait(patience)
+}
+
 // A stop at any moment of the first boot is acted on, and the next start ends
 // initialised with the same password.
 func TestStopDuringFirstBoot(t *testing.T) {
 	t.Parallel()
 	for n, line := range []string{"starts on a loopback", "trying again", "sending the first run", "the first run was answered", "logged in",
-		"admin created", "first boot done", "garm has stopped", "starting garm"} {
+		"updating the controller", "admin created", "first boot done", "garm has stopped", "starting garm", "msg=ready"} {
 		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 			t.Run(fmt.Sprint(n, " ", signal), func(t *testing.T) {
 				dir := t.TempDir()
 				r := start(t, dir, nil, "GARM_PASSWORD_FILE=", "GARM_LOG_LEVEL=debug", "GARM_BASE_URL=http://garm.example.com")
 				r.WaitFor(line, patience)
 				begin := time.Now()
+				lag := r.lag()
 				r.Signal(signal)
 				code := r.Wait(patience)
+				if lag := lag(); signal == syscall.SIGTERM && lag > slowEnd {
+					t.Errorf("ended %v after garm", lag)
+				}
 				if took := r.EndedAt().Sub(begin); signal == syscall.SIGTERM && took > 2*time.Second {
 					t.Errorf("took %v to stop", took)
 				}

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 //	taken         listens, and has an admin who is not ours
 //	refuse        listens, and refuses the first run
 //	stubborn      listens, and does not heed SIGTERM
+//	late N        listens only after N seconds
 //	hang          listens, answers twice, and then never again
 func fakeGarm(mode string) int {
 	word, number, _ := strings.Cut(mode, " ")
@@ -73,6 +74,8 @@ func fakeGarm(mode string) int {
 		}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
+	case "late":
+		time.Sleep(time.Duration(n) * time.Second)
 	}
 	// A guarded garm gets a pipe.
 	data, err := os.ReadFile(os.Args[2])

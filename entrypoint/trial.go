@@ -104,12 +104,26 @@ func (p *plan) tryOn(child *supervisor.Child, url string) error {
 // trialDir makes a directory where one can be made: images such as upstream's
 // have no /tmp.
 func trialDir(p *plan) (string, error) {
-	for _, parent := range []string{"", "/dev/shm", filepath.Dir(p.config.Path)} {
-		if dir, err := os.MkdirTemp(parent, ".garm-entrypoint-trial-*"); err == nil {
+	for _, parent := range []string{os.TempDir(), "/dev/shm", filepath.Dir(p.config.Path)} {
+		if dir, err := os.MkdirTemp(parent, trialPattern); err == nil {
+			removeStaleTrials(parent)
 			return dir, nil
 		}
 	}
 	return "", errNoTrial
+}
+
+const trialPattern = ".garm-entrypoint-trial-*"
+
+// removeStaleTrials removes what trials left behind that were killed. One that
+// is under way is younger than its timeout.
+func removeStaleTrials(parent string) {
+	left, _ := filepath.Glob(filepath.Join(parent, trialPattern))
+	for _, dir := range left {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > 2*trialTimeout {
+			_ = os.RemoveAll(dir) // not ours, then
+		}
+	}
 }
 
 // lastLine of garm's log is where it says why it ended.

@@ -16,20 +16,28 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // childOf returns the one child of a process.
-func childOf(t *testing.T, pid int) int {
+func childOf(t *testing.T, pid int) (child int) {
 	t.Helper()
-	child := 0
 	testgarm.Eventually(t, 10*time.Second, "a child", func() bool {
-		tasks, _ := os.ReadDir("/proc/" + itoa(pid) + "/task")
-		for _, task := range tasks {
-			text, _ := os.ReadFile("/proc/" + itoa(pid) + "/task/" + task.Name() + "/children")
-			if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
-				child = n
-			}
+		for _, child = range children(pid) {
 		}
 		return child != 0
 	})
 	return child
+}
+
+// children of a process now, whichever of its threads they are of.
+func children(pid int) (all []int) {
+	tasks, _ := os.ReadDir("/proc/" + itoa(pid) + "/task")
+	for _, task := range tasks {
+		text, _ := os.ReadFile("/proc/" + itoa(pid) + "/task/" + task.Name() + "/children")
+		for _, field := range strings.Fields(string(text)) {
+			if n, err := strconv.Atoi(field); err == nil {
+				all = append(all, n)
+			}
+		}
+	}
+	return all
 }
 
 // firstRunReason sends a first run and returns garm's reason for refusing it,

@@ -89,6 +89,9 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
+// ListenAddress is where the server listens, host:port.
+func (c *Config) ListenAddress() string { return net.JoinHostPort(c.Bind, strconv.Itoa(c.Port)) }
+
 // DialAddress is where the server is reached from its own host, host:port. An
 // unspecified bind address becomes the loopback of its family, any other is
 // dialled as it is. Where a host has no ::1 (Docker without IPv6), 127.0.0.1
