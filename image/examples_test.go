@@ -3,8 +3,6 @@ package image_test
 import (
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -30,43 +28,4 @@ func TestExampleDocker(t *testing.T) {
 	if got := c.inspect("{{.Config.StopTimeout}} {{.HostConfig.RestartPolicy.Name}}"); got != "150 unless-stopped" {
 		t.Errorf("stop timeout and restart policy: %s", got)
 	}
-}
-
-// TestExampleCompose brings examples/compose up as it stands, with whichever Compose is there.
-func TestExampleCompose(t *testing.T) {
-	t.Parallel()
-	image := needImage(t)
-	compose := composeCommand(t)
-	project := newName()
-	call := func(args ...string) result {
-		where := []string{"--file", "../examples/compose/docker-compose.yml", "--project-name", project}
-		cmd := exec.Command(compose[0], slices.Concat(compose[1:], where, args)...)
-		cmd.Env = append(os.Environ(), "IMAGE="+image, "PUBLISH="+freePort)
-		return run(cmd)
-	}
-	t.Cleanup(func() { call("down", "--volumes") })
-	if got := call("up", "-d"); got.code != 0 {
-		t.Fatalf("up: exit code %d: %s%s", got.code, got.stdout, got.stderr)
-	}
-	c := container{t: t, name: strings.TrimSpace(call("ps", "-q", "garm").stdout)}
-	c.waitReady()
-	c.controllerID("admin", c.password())
-	if got := c.inspect("{{.Config.StopTimeout}} {{.HostConfig.RestartPolicy.Name}}"); got != "150 unless-stopped" {
-		t.Errorf("stop timeout and restart policy: %s", got)
-	}
-}
-
-// composeCommand returns the Compose that is there: v2 as a plugin, or 1.29. CI must have one.
-func composeCommand(t *testing.T) []string {
-	t.Helper()
-	for _, command := range [][]string{{"docker", "compose"}, {"docker-compose"}} {
-		if run(exec.Command(command[0], slices.Concat(command[1:], []string{"version"})...)).code == 0 {
-			return command
-		}
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("neither docker compose nor docker-compose is installed")
-	}
-	t.Skip("neither docker compose nor docker-compose is installed")
-	return nil
 }
