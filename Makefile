@@ -60,7 +60,7 @@ lint: ## gofmt, go vet, staticcheck, and shellcheck where it is installed
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
-	@if command -v shellcheck >/dev/null; then shellcheck -x $$(git ls-files '*.sh') .ci/run; else echo "shellcheck is not installed: skipped"; fi
+	@if command -v shellcheck >/dev/null; then shellcheck -x $$(git ls-files '*.sh') examples/provider/garm-provider-example .ci/run; else echo "shellcheck is not installed: skipped"; fi
 
 clean: ## removes what was built, the stand-in images and the builder's leftovers too; never a volume
 	rm -rf bin dist .build
