@@ -26,6 +26,7 @@ type boot struct {
 	profile *cliProfile // nil: none is kept
 	log     *slog.Logger
 	sup     *supervisor.Supervisor
+	manager serviceManager
 	command supervisor.Command
 	// began is when the first garm was started: GARM_START_TIMEOUT counts
 	// from there.
@@ -58,6 +59,7 @@ func (b *boot) run() int {
 	if !b.plan.settings.Init {
 		b.command.HoldFor = holdAlone
 	}
+	b.manager.starting(b.plan.settings.StartTimeout, "starting garm")
 	if b.oneShot || b.plan.guarded() {
 		if code, proven := b.guard(); !proven || b.oneShot {
 			return code
@@ -128,6 +130,7 @@ func (b *boot) awaitEnd(ctx context.Context, g *garm) {
 	case <-g.Done():
 	case <-b.sup.StopRequested():
 		b.log.Info("stopping garm", slog.String("signal", unix.SignalName(b.sup.StopSignal())), slog.Duration("timeout", b.command.StopTimeout))
+		b.manager.stopping(b.command.StopTimeout, "stopping garm")
 	case <-ctx.Done():
 		// The initialiser is done with this garm and has said why.
 		g.Stop()
@@ -138,6 +141,7 @@ func (b *boot) awaitEnd(ctx context.Context, g *garm) {
 func (b *boot) initialise(ctx context.Context, g *garm) error {
 	if !b.plan.settings.Init {
 		b.log.Info("initialising is switched off (GARM_INIT=false)")
+		b.manager.ready("garm was started; initialising is switched off")
 		return nil
 	}
 	i, err := b.initializer(g)
@@ -160,9 +164,11 @@ func (b *boot) initialise(ctx context.Context, g *garm) error {
 		return err
 	default:
 		b.log.Warn("garm serves, but it is not initialised as configured: "+err.Error(), slog.String("cure", b.cure(err)))
+		b.manager.ready("garm serves, but it is not initialised as configured: " + err.Error())
 	}
 	if err := i.Watch(ctx); err != nil {
 		b.log.Error("stopping garm, so that it is started again: "+err.Error(), slog.Duration("silent", b.plan.settings.APITimeout))
+		b.manager.stopping(b.command.StopTimeout, "stopping garm: "+err.Error())
 		return err
 	}
 	return nil
@@ -245,6 +251,7 @@ func (b *boot) fatal(err error) bool {
 // never came into force is not left behind to mislead.
 func (b *boot) sayFatal(err error) {
 	b.log.Error("stopping garm: "+err.Error(), slog.String("cure", b.cure(err)))
+	b.manager.stopping(b.command.StopTimeout, "stopping garm: "+err.Error())
 	var takeover *initializer.TakeoverError
 	if errors.As(err, &takeover) && b.plan.makePassword {
 		if err := b.plan.keeper.forget(); err != nil {

@@ -53,6 +53,7 @@ func (b *boot) sayReady(g *garm, r initializer.Result) {
 	}
 	b.log.Info("ready", after(b.began), slog.String("url", url),
 		slog.String("garm", orUnknown(r.ServerVersion)), slog.String("controller", r.ControllerID))
+	b.manager.ready("ready at " + url)
 }
 
 func orUnknown(version string) string {

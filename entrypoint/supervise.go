@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"garm-entrypoint/internal/sdnotify"
 	"garm-entrypoint/supervisor"
 )
 
@@ -41,10 +42,11 @@ func (a *app) supervise(inv invocation) int {
 		profile: a.newCLIProfile(s, p.config.BaseURL(), log),
 		oneShot: inv.spawn,
 		plan:    p, log: log, sup: sup,
+		manager: a.newManager(log),
 		command: supervisor.Command{
 			Path:        binary,
 			Args:        append([]string{filepath.Base(binary), "--config", p.config.Path}, inv.args...),
-			Env:         a.env.without("GARM_PASSWORD"),
+			Env:         a.env.without("GARM_PASSWORD").without(sdnotify.Variable),
 			Umask:       s.Umask,
 			StopTimeout: s.StopTimeout,
 			Hold:        []syscall.Signal{syscall.SIGHUP},

@@ -121,13 +121,9 @@ func bringUp(t *testing.T, example composeExample) *composed {
 // headerCommands returns the commands that an example's head tells its user to type before it goes up.
 func headerCommands(t *testing.T, file string) []string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var commands []string
-	for _, line := range regexp.MustCompile(`(?m)^#   (\S.*)$`).FindAllStringSubmatch(string(text), -1) {
-		command, _, _ := strings.Cut(line[1], "   ") // what follows is an explanation
+	for _, line := range headerLines(t, file) {
+		command, _, _ := strings.Cut(line, "   ") // what follows is an explanation
 		if strings.HasPrefix(command, "docker compose up") {
 			return commands
 		}
@@ -135,6 +131,23 @@ func headerCommands(t *testing.T, file string) []string {
 	}
 	t.Fatalf("%s does not tell how it goes up", file)
 	return nil
+}
+
+// headerLines are the commands in the head of a file.
+func headerLines(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, line := range regexp.MustCompile(`(?m)^#   (\S.*)$`).FindAllStringSubmatch(string(text), -1) {
+		lines = append(lines, line[1])
+	}
+	if len(lines) == 0 {
+		t.Fatalf("%s does not tell what to type", file)
+	}
+	return lines
 }
 
 // call runs a command of Compose.

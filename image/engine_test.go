@@ -141,12 +141,7 @@ func start(t *testing.T, flags ...string) container {
 	t.Helper()
 	image := needImage(t)
 	c := container{t: t, name: newName()}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("log of %s:\n%s", c.name, c.logs())
-		}
-		docker("container", "rm", "--force", c.name)
-	})
+	t.Cleanup(c.discard)
 	args := append([]string{"run", "--detach", "--name", c.name}, flags...)
 	mustDocker(t, append(args, image)...)
 	return c
@@ -158,6 +153,14 @@ func startReady(t *testing.T, flags ...string) container {
 	c := start(t, flags...)
 	c.waitReady()
 	return c
+}
+
+// discard removes the container at the end of its test, and shows its log when that failed.
+func (c container) discard() {
+	if c.t.Failed() {
+		c.t.Logf("log of %s:\n%s", c.name, c.logs())
+	}
+	docker("container", "rm", "--force", c.name)
 }
 
 // remove removes the container, so that its volume can go to another one.
