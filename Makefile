@@ -12,6 +12,9 @@ REVISION := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unkn
 SOURCE   := $(shell git remote get-url origin 2>/dev/null | grep '^https://' || true)
 LDFLAGS   = -s -w -X main.version=$(VERSION)
 
+# The tests of examples/kubernetes are a module of their own: Kubernetes's types are heavy, and nothing else needs them.
+KUBE := examples/kubernetes/test
+
 ifeq ($(filter $(BASE),public local),)
 $(error BASE is "$(BASE)": it must be public or local)
 endif
@@ -40,14 +43,17 @@ image: ## builds the image
 build: ## builds bin/garm-entrypoint, static
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/garm-entrypoint ./entrypoint
 
-# garm's sqlite and the race detector need a C compiler. The first run builds garm and the stand-in images: minutes.
+# garm's sqlite and the race detector need a C compiler. The first run builds garm, the stand-in images and Kubernetes's types: minutes. Those
+# types without the race detector: it would compile them once more, and what is tested there is not concurrent.
 test: ## runs all tests; the image's need Docker
 	@docker info >/dev/null 2>&1 || echo "no Docker Engine answers: the tests of the image are SKIPPED (with CI=true they fail)"
 	go test -race -timeout 30m ./...
 	go test -run Orphans ./supervisor
+	go -C $(KUBE) test -timeout 20m ./...
 
 test-short: ## runs the tests that need neither Docker nor a garm server
 	go test -race -short ./...
+	go -C $(KUBE) test -short ./...
 
 # Needs gcc; compares with what is installed of tini, dumb-init and catatonit. About 4 minutes, on a machine with nothing else to do.
 bench: build ## measures us beside other inits and beside garm alone, and prints tables
@@ -60,6 +66,8 @@ lint: ## gofmt, go vet, staticcheck, and shellcheck where it is installed
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
+	go -C $(KUBE) vet ./...
+	@staticcheck=$$(go tool -n staticcheck) && cd $(KUBE) && echo "staticcheck ./... in $(KUBE)" && "$$staticcheck" ./...
 	@if command -v shellcheck >/dev/null; then shellcheck -x $$(git ls-files '*.sh') examples/provider/garm-provider-example .ci/run; else echo "shellcheck is not installed: skipped"; fi
 
 clean: ## removes what was built, the stand-in images and the builder's leftovers too; never a volume

@@ -43,8 +43,8 @@ func (c *cluster) newPod(name string) *pod {
 	p := &pod{t: c.t, cluster: c, name: name + "-0", namespace: w.namespace, spec: w.template.Spec, sandbox: newName(),
 		volumes: map[string]string{}, containers: map[string]string{}}
 	p.known()
-	c.t.Cleanup(p.remove)
 	p.mountVolumes(w)
+	c.t.Cleanup(p.remove) // before the volumes: the last is the first to be called
 	flags := []string{"run", "--detach", "--name", p.sandbox, "--network", c.network, "--hostname", p.name, "--entrypoint", "/bin/busybox"}
 	for _, alias := range c.aliases(w) {
 		flags = append(flags, "--network-alias", alias)
@@ -108,6 +108,9 @@ func (p *pod) runToEnd(c corev1.Container) int {
 // start starts a container in the pod.
 func (p *pod) start(c corev1.Container) {
 	p.t.Helper()
+	if old, ok := p.containers[c.Name]; ok {
+		mustDocker(p.t, "container", "rm", old) // it has ended
+	}
 	name := newName()
 	p.containers[c.Name] = name
 	args := append([]string{"run", "--detach", "--name", name}, p.flags(c)...)
