@@ -20,10 +20,10 @@ $(error BASE is "$(BASE)": it must be public or local)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-local stop image build test test-short test-chaos bench lint clean
+.PHONY: help run run-local stop image build test test-short test-versions test-chaos bench lint clean
 
 help: ## shows this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  BASE=local      base images are made here, where none can be pulled (no web UI there)"
 	@echo "  IMAGE=$(IMAGE)  NAME=$(NAME)  PUBLISH=$(PUBLISH)"
@@ -54,6 +54,10 @@ test: ## runs all tests; the image's need Docker
 test-short: ## runs the tests that need neither Docker nor a garm server
 	go test -race -short ./...
 	go -C $(KUBE) test -short ./...
+
+# The garms are built once per machine: some minutes.
+test-versions: ## runs the tests that need a real garm against v0.1.4, v0.1.5, v0.1.8 and v0.2.1 (the first time some minutes)
+	GARM_ENTRYPOINT_VERSIONS=all go test -race -timeout 30m -run TestVersions ./entrypoint
 
 # Needs gcc; compares with what is installed of tini, dumb-init and catatonit. About 4 minutes, on a machine with nothing else to do.
 bench: build ## measures us beside other inits and beside garm alone, and prints tables

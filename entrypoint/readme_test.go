@@ -83,7 +83,7 @@ func exitCodesTable() string {
 // The reference tables are the code's own.
 func TestReadmeTables(t *testing.T) {
 	text := readme(t)
-	for name, want := range map[string]string{"options": optionsTable(), "commands": commandsTable(), "exit codes": exitCodesTable()} {
+	for name, want := range map[string]string{"options": optionsTable(), "commands": commandsTable(), "exit codes": exitCodesTable(), "versions": releasesTable()} {
 		before, rest, opened := strings.Cut(text, "<!-- "+name+" -->\n")
 		got, after, closed := strings.Cut(rest, "<!-- /"+name+" -->\n")
 		switch {

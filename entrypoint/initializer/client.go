@@ -72,20 +72,22 @@ func fromGarm(err error) (*apiError, bool) {
 	return a, ok
 }
 
-// WeakPassword is the reason of a RefusedError when garm v0.1.4 to v0.2.1 finds
+// WeakPassword is the reason of a RefusedError when garm finds
 // the password too weak.
 const WeakPassword = "password is too weak"
 
 // verdicts are garm's words on a first run.
 var verdicts = []string{WeakPassword, "invalid username", "invalid email address", "missing username or email", "already initialized"}
 
-// client speaks garm's API. Its only state is the connection.
+// client speaks garm's API.
 type client struct {
 	wire       *wire
 	login      login.ClientService
 	firstRun   first_run.ClientService
 	controller controller.ClientService
 	info       controller_info.ClientService
+	// olderPath: readController last found the controller at its path of old.
+	olderPath bool
 	// secrets are removed from whatever the server says.
 	secrets []string
 }
@@ -193,7 +195,7 @@ func (c *client) parseError(op string, r runtime.ClientResponse) *apiError {
 		if !slices.Contains(verdicts, e.Details) {
 			e.Details = redact(e.Details, c.secrets...)
 		}
-		if e.Kind != kindInitRequired && e.Kind != kindURLsRequired {
+		if !gatesWord(e.Kind) {
 			e.Kind = redact(e.Kind, c.secrets...)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 )
 
@@ -78,12 +77,6 @@ func (i *Initializer) attempt(ctx context.Context, result *Result) error {
 	return i.settle(ctx, result)
 }
 
-// refusesToken reports that a token, or the admin whom it is for, is no more.
-func refusesToken(err error) bool {
-	a, garm := fromGarm(err)
-	return garm && (a.Code == 401 || a.Kind == kindInitRequired)
-}
-
 var errNoPassword = errors.New("no password is known")
 
 // logIn gets a token: the proof that the admin exists and is ours.
@@ -103,12 +96,6 @@ func (i *Initializer) logIn(ctx context.Context) error {
 	}
 	i.log.Debug("logged in", slog.String("user", i.opts.Credentials.Username))
 	return nil
-}
-
-// lacksAdmin reports a failed login that a first run may cure: v0.1.x answers
-// 401 to a login while it has no admin, v0.2.x 409 init_required.
-func lacksAdmin(err error) bool {
-	return errors.Is(err, errNoPassword) || refusesToken(err)
 }
 
 // createAdmin sends the first run and logs in. created says that it was our
@@ -148,21 +135,13 @@ func (i *Initializer) refusal(err error) error {
 	case !garm || taken(err):
 		return nil
 	case a.Code == 400:
-		// garm v0.1.4 to v0.2.1 looks for an existing admin first, so this is
-		// its verdict on the credentials.
+		// Every garm looks for an existing admin first, so this is its verdict
+		// on the credentials.
 		return &RefusedError{What: "the first run", Reason: a.Details, Configuration: true}
 	case a.Code == 403, a.Code == 405, a.Code == 413, a.Code == 422:
 		return &RefusedError{What: "the first run", Reason: a.Error()}
 	}
 	return nil
-}
-
-// taken reports the answers to a first run that mean "somebody has an admin
-// already": 409, and the two of a lost race, 400 "… already exists" and 404.
-// A 409 may also come from a broken users table, so the login decides.
-func taken(err error) bool {
-	a, garm := fromGarm(err)
-	return garm && (a.Code == 409 || a.Code == 404 || a.Code == 400 && strings.Contains(a.Details, "already exists"))
 }
 
 // makePassword gets a password for a server that needs an admin. A server that
@@ -224,9 +203,11 @@ func (i *Initializer) settle(ctx context.Context, result *Result) error {
 			}
 		}
 	}
-	// v0.1.4 takes its URLs from its config file and never says them.
-	result.URLsMissing = settable && (vacant(to.MetadataURL) || vacant(to.CallbackURL))
-	return nil
+	if result.URLsMissing = lacksURLs(to); result.URLsMissing || i.opts.DryRun {
+		return nil
+	}
+	result.URLsMissing, err = i.client.wantsURLs(ctx, i.token, to)
+	return err
 }
 
 // change sends the PUT and reads back what the server made of it.
@@ -260,6 +241,6 @@ func (i *Initializer) dryRun(ctx context.Context, result *Result) error {
 	result.AdminCreated = true
 	to := target(i.opts.Want, i.opts.Fallback, Controller{}, false)
 	result.Changed = compare(to, Controller{})
-	result.URLsMissing = to.MetadataURL == "" || to.CallbackURL == ""
+	result.URLsMissing = lacksURLs(to)
 	return nil
 }

@@ -17,6 +17,9 @@ const (
 	V021 = "v0.2.1"
 )
 
+// ConfigURL is what the config file of a v0.1.4 says.
+const ConfigURL = "https://config.example.com"
+
 // Server is a garm of one version. Its fields may be set before it serves, and
 // under Lock afterwards.
 type Server struct {
@@ -49,6 +52,9 @@ func New(version string) *Server {
 	}
 	if version != V014 {
 		s.Controller["version"] = version
+	} else {
+		// Its config file must have them.
+		s.Controller["metadata_url"], s.Controller["callback_url"] = ConfigURL, ConfigURL
 	}
 	return s
 }
@@ -178,7 +184,7 @@ func (s *Server) gated(w http.ResponseWriter, r *http.Request, path string) {
 	case path == "/controller-info":
 		Answer(w, s.Controller)
 	default:
-		http.NotFound(w, r)
+		Fail(w, http.StatusNotFound, "Not found", "Resource not found")
 	}
 }
 

@@ -69,6 +69,17 @@ func (c *Client) Controller(token string) (controller Controller, status int) {
 	return controller, status
 }
 
+// LegacyController reads the controller as garm v0.1.4 has it.
+func (c *Client) LegacyController(token string) (controller Controller, status int) {
+	status = c.do(http.MethodGet, "/controller-info", token, nil, &controller)
+	return controller, status
+}
+
+// Update changes fields of the controller, by their JSON names.
+func (c *Client) Update(token string, fields map[string]string) (status int) {
+	return c.do(http.MethodPut, "/controller", token, fields, nil)
+}
+
 func (c *Client) do(method, path, token string, body, answer any) int {
 	c.t.Helper()
 	data, err := json.Marshal(body)

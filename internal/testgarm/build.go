@@ -67,7 +67,16 @@ func buildPinned(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lock, err := os.Create(filepath.Join(dir, name+".lock"))
+	return once(filepath.Join(dir, name), func(path string) error {
+		stamp := "-X " + stampOf(version) + "=" + version
+		_, err := goTool(true, "build", "-tags", garmTags, "-o", path, "-ldflags", stamp, garmModule+"/cmd/"+name) // its sqlite is C
+		return err
+	})
+}
+
+// once builds what no process of this machine has built yet.
+func once(path string, build func(path string) error) (string, error) {
+	lock, err := os.Create(path + ".lock")
 	if err != nil {
 		return "", err
 	}
@@ -75,17 +84,13 @@ func buildPinned(name string) (string, error) {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, name)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	tmp := path + ".tmp"
-	stamp := "-X " + garmModule + "/util/appdefaults.Version=" + version
-	_, err = goTool(true, "build", "-tags", garmTags, "-o", tmp, "-ldflags", stamp, garmModule+"/cmd/"+name) // its sqlite is C
-	if err != nil {
+	if err := build(path + ".tmp"); err != nil {
 		return "", err
 	}
-	return path, os.Rename(tmp, path)
+	return path, os.Rename(path+".tmp", path)
 }
 
 // buildEntrypoint keeps the binary under the name of its contents, so that

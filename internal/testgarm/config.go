@@ -78,7 +78,13 @@ func BaseURL(t testing.TB, config string) string {
 // StartGarm starts the real garm and returns when its API answers.
 func StartGarm(t testing.TB, config string) *Proc {
 	t.Helper()
-	p := Start(t, Garm(t), []string{"--config", config}, nil)
+	return StartRelease(t, Version(t), config)
+}
+
+// StartRelease is StartGarm with the garm of that version.
+func StartRelease(t testing.TB, version, config string) *Proc {
+	t.Helper()
+	p := Start(t, Release(t, version), []string{"--config", config}, nil)
 	api := API(t, BaseURL(t, config))
 	Eventually(t, 30*time.Second, "garm's API", func() bool {
 		select {
