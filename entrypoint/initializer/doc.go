@@ -7,10 +7,19 @@
 // codes do not carry that meaning (a broken users table answers the first run
 // with 409, a lost race with 400, a fresh v0.1.x server a login with 401).
 //
-// The package knows no processes, reads no environment and holds no global
-// state: an operator, a job or a test may import it.
+// The package knows no processes, reads no environment but what a given
+// transport reads, takes no signals and holds no global state: an operator, a
+// job or a test may import it. See the example.
 //
 //	i, err := initializer.New(initializer.Options{Server: u, Credentials: c})
 //	result, err := i.Ensure(ctx)   // once, until proven or ctx ends
 //	err = i.Watch(ctx)             // from then on, until ctx ends
+//
+// What a caller may rely on: New sends nothing. Ensure changes nothing on a
+// server that is as it was asked to be, sends one first run at most per try, and
+// ends with one of RefusedError, MismatchError, TakeoverError or
+// UnreachableError, or with what Options.NewPassword returned. Watch sends one
+// request per Interval while all is well. Neither ever writes a secret to the
+// Logger or into an error. Fields may be added to Options and Result; set and
+// read them by name.
 package initializer
