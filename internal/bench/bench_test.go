@@ -78,3 +78,20 @@ func TestTableIsMarkdown(t *testing.T) {
 		t.Errorf("got %q, want %q", text.String(), want)
 	}
 }
+
+func TestScaled(t *testing.T) {
+	for _, test := range []struct {
+		own, limit, best, reference time.Duration
+		want                        bool
+	}{
+		{39, 40, 10, 10, true},
+		{40, 40, 10, 10, false},
+		{39, 40, 5, 10, true},   // a faster machine: the limit stays
+		{119, 40, 30, 10, true}, // one three times as slow
+		{120, 40, 30, 10, false},
+	} {
+		if got := scaled(test.own, test.limit, test.best, test.reference); got != test.want {
+			t.Errorf("%d of %d, best %d of %d: %v", test.own, test.limit, test.best, test.reference, got)
+		}
+	}
+}

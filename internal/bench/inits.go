@@ -74,11 +74,6 @@ func best(peers map[string]samples) samples {
 	return best
 }
 
-// below judges the median.
-func below(limit time.Duration) func(samples, map[string]samples) bool {
-	return func(own samples, _ map[string]samples) bool { return own.median() < limit }
-}
-
 // within tells whether our median is in the range of the best peer: no worse, but for noise.
 func within(own samples, peers map[string]samples) bool { return own.median() <= best(peers).worst() }
 
