@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	_ "garm-entrypoint/entrypoint/early"
 	"garm-entrypoint/supervisor"
 	"garm-entrypoint/supervisor/signals"
 	"garm-entrypoint/supervisor/sigtrap"

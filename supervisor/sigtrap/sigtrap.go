@@ -4,17 +4,9 @@
 // paths as soon as their own imports are ready (since Go 1.21), so this one imports next to nothing and comes before everything under
 // github.com that has imports of its own to wait for. Only package main and the children of tests import it: it takes a test process
 // its own Ctrl-C.
-//
-// It also begins to create the threads of package threads: each takes two switches between processors, and the other processor has
-// nothing else to do while this one initialises the packages of the API client.
 package sigtrap
 
-import (
-	"garm-entrypoint/supervisor/signals"
-	"garm-entrypoint/supervisor/threads"
-)
+import "garm-entrypoint/supervisor/signals"
 
 // Signals is for the Signals option of package supervisor.
 var Signals = signals.Take()
-
-func init() { go threads.Reserve() }
