@@ -11,6 +11,10 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 REVISION := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
 SOURCE   := $(shell git remote get-url origin 2>/dev/null | grep '^https://' || true)
 LDFLAGS   = -s -w -X main.version=$(VERSION)
+OUT      ?= bin/garm-entrypoint
+
+# Writes the list of what the binary is made of. Not a tool of go.mod, whose modules would then be ours too.
+SBOM_TOOL = github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
 # The tests of examples/kubernetes are a module of their own: Kubernetes's types are heavy, and nothing else needs them.
 KUBE := examples/kubernetes/test
@@ -20,7 +24,7 @@ $(error BASE is "$(BASE)": it must be public or local)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-local stop image build test test-short test-versions test-chaos bench lint clean
+.PHONY: help run run-local stop image build sbom release test test-short test-versions test-chaos bench lint clean
 
 help: ## shows this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,7 +45,14 @@ image: ## builds the image
 	@IMAGE=$(IMAGE) BASE=$(BASE) VERSION=$(VERSION) REVISION=$(REVISION) SOURCE_URL=$(SOURCE) hack/image.sh
 
 build: ## builds bin/garm-entrypoint, static
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/garm-entrypoint ./entrypoint
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o $(OUT) ./entrypoint
+
+sbom: build ## writes the binary's SBOM, dist/garm-entrypoint.cdx.json (CycloneDX)
+	@mkdir -p dist
+	go run $(SBOM_TOOL) bin -json -std -noserial -version $(VERSION) -output dist/garm-entrypoint.cdx.json $(OUT)
+
+release: ## makes archives and checksums for amd64 and arm64 in dist/
+	@VERSION=$(VERSION) hack/release.sh
 
 # garm's sqlite and the race detector need a C compiler. The first run builds garm, the stand-in images and Kubernetes's types: minutes. Those
 # types without the race detector: it would compile them once more, and what is tested there is not concurrent.

@@ -75,7 +75,7 @@ func TestCrash(t *testing.T) {
 	if got := c.inspect("{{.RestartCount}}"); got != "1" {
 		t.Errorf("the engine restarted it %s times: want once", got)
 	}
-	if !strings.Contains(c.logs(), `status="signal: killed"`) && !strings.Contains(c.logs(), "SIGKILL") {
+	if !strings.Contains(c.logs(), "status=SIGKILL") {
 		t.Error("the log does not say that garm was killed")
 	}
 	mustDocker(t, "stop", c.name)
