@@ -77,7 +77,7 @@ func fromGarm(err error) (*apiError, bool) {
 const WeakPassword = "password is too weak"
 
 // verdicts are garm's words on a first run.
-var verdicts = []string{WeakPassword, "invalid username", "invalid email address", "missing username or email", "already initialized"}
+var verdicts = []string{WeakPassword, "invalid username", "invalid email address", "missing username or email", alreadyInitialized}
 
 // client speaks garm's API.
 type client struct {

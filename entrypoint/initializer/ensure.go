@@ -22,7 +22,7 @@ func (i *Initializer) Ensure(ctx context.Context) (Result, error) {
 	pauses := backoff{start: time.Now()}
 	result := Result{DryRun: i.opts.DryRun, Changed: []Change{}}
 	var last error
-	complained := ""
+	state, complained := "", ""
 	for {
 		before := i.client.wire.lastAnswer
 		err := i.attempt(ctx, &result)
@@ -35,16 +35,17 @@ func (i *Initializer) Ensure(ctx context.Context) (Result, error) {
 			i.watch.trouble, i.watch.since = err.Error(), time.Now()
 			return result, err
 		}
+		answered := i.client.wire.lastAnswer != before
 		// The end of ctx is no news about the server.
 		if ctx.Err() == nil || last == nil {
-			last = err
+			last, state = err, stateOf(err, answered)
 		}
-		if text := last.Error(); time.Since(pauses.start) > complainAfter && text != complained {
-			complained = text
-			i.log.Warn("still waiting for the server", slog.String("reason", text))
+		if time.Since(pauses.start) > complainAfter && state != complained {
+			complained = state
+			i.log.Warn("still waiting for the server", slog.String("reason", last.Error()))
 		}
 		i.log.Debug("trying again", slog.Any("error", err))
-		if !sleep(ctx, pauses.next(i.client.wire.lastAnswer != before)) {
+		if !sleep(ctx, pauses.next(answered)) {
 			return result, &UnreachableError{Answered: !i.client.wire.lastAnswer.IsZero(), Last: last}
 		}
 	}
@@ -90,7 +91,7 @@ func (i *Initializer) logIn(ctx context.Context) error {
 		return err
 	}
 	i.client.secrets = []string{i.password, token}
-	i.token = token
+	i.token, i.stranger = token, false
 	if i.opts.OnToken != nil {
 		i.opts.OnToken(token)
 	}
@@ -119,6 +120,8 @@ func (i *Initializer) createAdmin(ctx context.Context) (created bool, err error)
 	case login == nil:
 		// An answer that was lost on its way counts as ours.
 		return !taken(firstRun), nil
+	case controllerGone(firstRun, login):
+		return false, errControllerGone
 	case firstRun != nil && !taken(firstRun):
 		// A server in trouble says nothing about whose admin it has.
 		return false, firstRun
@@ -166,6 +169,7 @@ func (i *Initializer) makePassword(ctx context.Context) error {
 
 // notOurs is the error for an admin that our credentials do not open.
 func (i *Initializer) notOurs() error {
+	i.stranger = true
 	noPassword := i.password == ""
 	if i.ownPassword {
 		if i.opts.ForgetPassword != nil {

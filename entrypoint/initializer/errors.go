@@ -1,6 +1,7 @@
 package initializer
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 )
@@ -67,6 +68,8 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Last }
 
+var errControllerGone = errors.New("the server's controller record is gone; a restart of garm makes a new one")
+
 // permanent reports whether trying again cannot help.
 func permanent(err error) bool {
 	var (
@@ -77,6 +80,21 @@ func permanent(err error) bool {
 	)
 	return errors.As(err, &refused) || errors.As(err, &mismatch) ||
 		errors.As(err, &takeover) || errors.As(err, &own)
+}
+
+// stateOf is what of a failure tells one state of the server from another. What
+// a lost connection says differs from try to try: it names ports, and in one
+// outage it breaks first and is refused then. A certificate is no outage.
+func stateOf(err error, answered bool) string {
+	var request *requestError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case !errors.As(err, &request), errors.Is(err, ErrOtherCertificate), errors.As(err, &certificate):
+		return err.Error()
+	case answered:
+		return "no answer that can be read"
+	}
+	return "no answer"
 }
 
 // ownError is a failure on our side (a password that could not be kept).

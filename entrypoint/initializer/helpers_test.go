@@ -56,11 +56,35 @@ func newBench(t *testing.T, garm *fakegarm.Server, change func(*initializer.Opti
 	t.Helper()
 	server := httptest.NewServer(garm)
 	t.Cleanup(server.Close)
-	u, _ := url.Parse(server.URL)
+	return benchAt(t, garm, server.URL, initializer.NewTransport(initializer.Trust{}, nil), change)
+}
+
+// newLocalBench makes one without a network, for virtual time.
+func newLocalBench(t *testing.T, garm *fakegarm.Server, change func(*initializer.Options)) *bench {
+	t.Helper()
+	return benchAt(t, garm, "http://garm", local{garm}, change)
+}
+
+// local carries requests to a handler.
+type local struct{ http.Handler }
+
+func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	l.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func benchAt(t *testing.T, garm *fakegarm.Server, server string, transport http.RoundTripper, change func(*initializer.Options)) *bench {
+	t.Helper()
+	u, _ := url.Parse(server)
 	log := &logBuffer{}
 	options := initializer.Options{
 		Server:      u,
-		Transport:   initializer.NewTransport(initializer.Trust{}, nil),
+		Transport:   transport,
 		Credentials: initializer.Credentials{Username: "admin", Password: password, Email: "admin@localhost", FullName: "Admin"},
 		Want:        urls,
 		Logger:      slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),

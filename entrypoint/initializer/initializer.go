@@ -89,6 +89,8 @@ type Initializer struct {
 	password    string
 	ownPassword bool
 	token       string
+	// stranger: the server has an admin whom our credentials do not open.
+	stranger bool
 	// firstBoot ends with the first proof.
 	firstBoot bool
 	watch     watchState

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"testing"
@@ -153,16 +152,6 @@ func (o *operator) send(method, path string, body any) (code int, answer map[str
 	defer response.Body.Close()
 	_ = json.NewDecoder(response.Body).Decode(&answer)
 	return response.StatusCode, answer
-}
-
-// local carries requests to a handler without a network, so that time can be
-// virtual.
-type local struct{ http.Handler }
-
-func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	l.ServeHTTP(w, r)
-	return w.Result(), nil
 }
 
 // encounter is one meeting of the operator and us at a fresh server.

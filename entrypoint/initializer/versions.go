@@ -18,7 +18,8 @@ import (
 //	         each makes an admin, so who sent one has to log in: createAdmin.
 //	v0.1.5   wants the webhook URL too before it serves: wantsURLs.
 //	v0.1.x   does not say that it has no admin: lacksAdmin, state. Takes an agent
-//	         URL or a CA bundle, answers 200, and forgets it: supported.
+//	         URL or a CA bundle, answers 200, and forgets it: supported. Without
+//	         its controller's row it says that it has no admin: controllerGone.
 //	v0.2.x   says init_required to everything, also when it cannot read its
 //	         database: taken.
 //	later    (the development head, read only) does not copy the URLs of
@@ -74,6 +75,9 @@ func notRouted(err error) bool {
 	a, garm := fromGarm(err)
 	return garm && a.Code == 404 && a.Details == noSuchPath
 }
+
+// alreadyInitialized is every garm's answer to a first run when it has an admin.
+const alreadyInitialized = "already initialized"
 
 // supported drops from a wish what this server cannot hold, and names it.
 // v0.1.x answers 200 to fields that it does not know and forgets them;
@@ -143,6 +147,15 @@ func lacksAdmin(err error) bool {
 func taken(err error) bool {
 	a, garm := fromGarm(err)
 	return garm && (a.Code == 409 || a.Code == 404 || a.Code == 400 && strings.Contains(a.Details, "already exists"))
+}
+
+// controllerGone reports that a server has an admin, and says that it has none:
+// v0.1.x looks for its controller's row to tell, which garm makes at its start.
+// v0.2.x finds no admin either when it cannot read its database.
+func controllerGone(firstRun, login error) bool {
+	run, garm := fromGarm(firstRun)
+	gate, said := fromGarm(login)
+	return garm && run.Code == 409 && run.Details == alreadyInitialized && said && gate.Kind == kindInitRequired
 }
 
 // nobodysToken is what a stranger shows. Without any token garm answers

@@ -2,14 +2,13 @@ package initializer
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 )
 
 // watchState is what Watch remembers between two looks.
 type watchState struct {
-	// trouble is the failure that was reported last, empty: none; since when.
+	// trouble is the state that was reported last, empty: none; since when.
 	trouble string
 	since   time.Time
 	// silent is when a look first went without any answer; zero: the last
@@ -39,8 +38,9 @@ func (i *Initializer) Watch(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		i.report(err, start)
-		if i.client.wire.lastAnswer != before {
+		answered := i.client.wire.lastAnswer != before
+		i.report(err, start, answered)
+		if answered {
 			i.watch.silent = time.Time{}
 			continue
 		}
@@ -74,8 +74,11 @@ func (i *Initializer) lookInTime(ctx context.Context) error {
 
 // look asks once, and mends what it may.
 func (i *Initializer) look(ctx context.Context) error {
-	if i.token == "" {
+	switch {
+	case i.token == "" && i.stranger:
 		return i.lookAsStranger(ctx)
+	case i.token == "":
+		return i.again(ctx)
 	}
 	if i.opts.OnToken != nil && expires(i.token, 2*i.opts.Interval+renewBefore) {
 		if err := i.logIn(ctx); err != nil && !lacksAdmin(err) {
@@ -90,7 +93,7 @@ func (i *Initializer) look(ctx context.Context) error {
 		i.token = ""
 		return i.again(ctx)
 	case garm && a.Code == 404:
-		return errors.New("the server's controller record is gone; a restart of garm makes a new one")
+		return errControllerGone
 	default:
 		return err
 	}
@@ -136,18 +139,21 @@ func (i *Initializer) again(ctx context.Context) error {
 }
 
 // report turns what a look found into at most one line.
-func (i *Initializer) report(err error, start time.Time) {
+func (i *Initializer) report(err error, start time.Time, answered bool) {
 	w := &i.watch
-	switch {
-	case err == nil && w.trouble != "":
-		i.log.Info("the server is well again", slog.Duration("after", time.Since(w.since).Round(time.Second)))
+	if err == nil {
+		if w.trouble != "" {
+			i.log.Info("the server is well again", slog.Duration("after", time.Since(w.since).Round(time.Second)))
+		}
 		w.trouble = ""
-	case err != nil && w.trouble != err.Error():
+		return
+	}
+	if state := stateOf(err, answered); state != w.trouble {
 		if w.trouble == "" {
 			w.since = start
 		}
-		w.trouble = err.Error()
-		i.log.Warn("the server is not as it should be", slog.String("reason", w.trouble))
+		w.trouble = state
+		i.log.Warn("the server is not as it should be", slog.String("reason", err.Error()))
 	}
 }
 

@@ -1,11 +1,15 @@
 package initializer_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"garm-entrypoint/entrypoint/initializer"
@@ -166,10 +170,139 @@ func TestWatchSilence(t *testing.T) {
 	}
 }
 
+// v0.1.5 to v0.1.8 take the row that is gone for the admin.
 func TestWatchControllerRowGone(t *testing.T) {
-	b := newBench(t, fakegarm.New(fakegarm.V021), watching)
-	b.ensure(t)
-	b.garm.Before = on("GET /controller", func(w http.ResponseWriter, _ *http.Request) { fakegarm.Fail(w, 404, "Not Found", "") })
-	b.watch(t)
-	eventually(t, "said", func() bool { return b.log.count("restart of garm") == 1 })
+	for _, version := range versions {
+		b := newBench(t, fakegarm.New(version), watching)
+		b.ensure(t)
+		b.garm.Before = on("GET /controller", func(w http.ResponseWriter, _ *http.Request) { fakegarm.Fail(w, 404, "Not Found", "") })
+		if version != fakegarm.V021 {
+			b.garm.Before = func(w http.ResponseWriter, r *http.Request) bool {
+				if !strings.HasSuffix(r.URL.Path, "/first-run") {
+					fakegarm.Fail(w, 409, "init_required", "Missing superuser")
+				}
+				return !strings.HasSuffix(r.URL.Path, "/first-run")
+			}
+		}
+		b.watch(t)
+		eventually(t, "said", func() bool { return b.log.count("restart of garm") > 0 })
+		requests := func() int {
+			b.garm.Lock()
+			defer b.garm.Unlock()
+			return len(b.garm.Requests)
+		}
+		seen := requests()
+		eventually(t, "more looks", func() bool { return requests() > seen+20 })
+		if b.log.count("restart of garm") != 1 || b.log.count("level=WARN") != 1 {
+			t.Errorf("%s:\n%s", version, b.log)
+		}
+	}
+}
+
+// unreadable answers as garm v0.2.1 does while it cannot read its database.
+func unreadable(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/first-run") {
+		fakegarm.Fail(w, 409, "Conflict", "username already exists")
+		return
+	}
+	fakegarm.Fail(w, 409, "init_required", "Missing superuser")
+}
+
+// A database that can be read again between two looks, whichever these are: its
+// admin is ours still, and not somebody else's.
+func TestWatchDatabaseUnreadableForAWhile(t *testing.T) {
+	for looks := range 4 {
+		synctest.Test(t, func(t *testing.T) {
+			garm := fakegarm.New(fakegarm.V021)
+			b := newLocalBench(t, garm, func(o *initializer.Options) { o.Interval = 30 * time.Second })
+			b.ensure(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- b.Watch(ctx) }()
+			time.Sleep(45 * time.Second)
+			garm.Before = func(w http.ResponseWriter, r *http.Request) bool { unreadable(w, r); return true }
+			time.Sleep(time.Duration(looks) * 30 * time.Second)
+			garm.Before = nil
+			time.Sleep(2 * time.Minute)
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			if b.log.count("level=WARN") > 1 || b.log.count("level=WARN") != b.log.count("well again") || looks > 1 && b.log.count("Missing superuser") == 0 {
+				t.Errorf("%d looks at an unreadable database:\n%s", looks, b.log)
+			}
+		})
+	}
+}
+
+// One outage is one line, whatever each look finds: a reset names another port
+// each time, and a restart is first a connection that breaks and then a refusal.
+func TestWatchOutageIsOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		garm := fakegarm.New(fakegarm.V021)
+		fault, looks := false, 0
+		b := newLocalBench(t, garm, func(o *initializer.Options) {
+			o.Interval = 30 * time.Second
+			carry := o.Transport
+			o.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+				if fault {
+					looks++
+					return nil, fmt.Errorf("read tcp 127.0.0.1:%d->127.0.0.1:9997: connection reset by peer", 40000+looks)
+				}
+				return carry.RoundTrip(r)
+			})
+		})
+		b.ensure(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- b.Watch(ctx) }()
+		for range 2 {
+			time.Sleep(time.Minute)
+			fault = true
+			time.Sleep(24 * time.Hour)
+			fault = false
+			time.Sleep(time.Minute)
+		}
+		cancel()
+		<-done
+		if b.log.count("level=WARN") != 2 || b.log.count("well again") != 2 {
+			t.Errorf("not one line for each outage:\n%s", b.log)
+		}
+		// Bounded pauses, and not in step with other watchers.
+		if each := (48 * time.Hour).Seconds() / float64(looks); each < 27 || each > 33 {
+			t.Errorf("a look each %.1f s, want each 30 s", each)
+		}
+	})
+}
+
+// The same for the first proof, which says so after 5 s.
+func TestEnsureOutageIsOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		var pauses []time.Duration
+		last := time.Now()
+		b := newLocalBench(t, fakegarm.New(fakegarm.V021), func(o *initializer.Options) {
+			o.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+				tries++
+				pauses = append(pauses, time.Since(last))
+				last = time.Now()
+				return nil, fmt.Errorf("read tcp 127.0.0.1:%d->127.0.0.1:9997: connection reset by peer", 40000+tries)
+			})
+		})
+		_, err := b.Ensure(within(t, 24*time.Hour))
+		var unreachable *initializer.UnreachableError
+		if !errors.As(err, &unreachable) || b.log.count("level=WARN") != 1 {
+			t.Errorf("%v, and not one line:\n%s", err, b.log)
+		}
+		seen := map[time.Duration]bool{}
+		for _, p := range pauses[len(pauses)/2:] {
+			seen[p] = true
+			if p < 900*time.Millisecond || p > 1100*time.Millisecond {
+				t.Fatalf("a pause of %v in a long outage", p)
+			}
+		}
+		if len(seen) < 100 {
+			t.Error("the pauses are not spread")
+		}
+	})
 }
