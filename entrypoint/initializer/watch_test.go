@@ -214,15 +214,23 @@ func TestWatchDatabaseUnreadableForAWhile(t *testing.T) {
 	for looks := range 4 {
 		synctest.Test(t, func(t *testing.T) {
 			garm := fakegarm.New(fakegarm.V021)
+			var broken atomic.Bool
+			garm.Before = func(w http.ResponseWriter, r *http.Request) bool {
+				if broken.Load() {
+					unreadable(w, r)
+					return true
+				}
+				return false
+			}
 			b := newLocalBench(t, garm, func(o *initializer.Options) { o.Interval = 30 * time.Second })
 			b.ensure(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() { done <- b.Watch(ctx) }()
 			time.Sleep(45 * time.Second)
-			garm.Before = func(w http.ResponseWriter, r *http.Request) bool { unreadable(w, r); return true }
+			broken.Store(true)
 			time.Sleep(time.Duration(looks) * 30 * time.Second)
-			garm.Before = nil
+			broken.Store(false)
 			time.Sleep(2 * time.Minute)
 			cancel()
 			if err := <-done; err != nil {
@@ -240,12 +248,13 @@ func TestWatchDatabaseUnreadableForAWhile(t *testing.T) {
 func TestWatchOutageIsOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		garm := fakegarm.New(fakegarm.V021)
-		fault, looks := false, 0
+		var fault atomic.Bool
+		looks := 0 // read when watching has ended
 		b := newLocalBench(t, garm, func(o *initializer.Options) {
 			o.Interval = 30 * time.Second
 			carry := o.Transport
 			o.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-				if fault {
+				if fault.Load() {
 					looks++
 					return nil, fmt.Errorf("read tcp 127.0.0.1:%d->127.0.0.1:9997: connection reset by peer", 40000+looks)
 				}
@@ -258,9 +267,9 @@ func TestWatchOutageIsOneLine(t *testing.T) {
 		go func() { done <- b.Watch(ctx) }()
 		for range 2 {
 			time.Sleep(time.Minute)
-			fault = true
+			fault.Store(true)
 			time.Sleep(24 * time.Hour)
-			fault = false
+			fault.Store(false)
 			time.Sleep(time.Minute)
 		}
 		cancel()
