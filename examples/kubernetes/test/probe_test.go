@@ -1,6 +1,7 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -41,7 +42,7 @@ func (p *pod) waitReady() {
 
 // budget is how long a probe may fail until a kubelet gives up.
 func budget(probe *corev1.Probe) time.Duration {
-	return time.Duration(max(probe.FailureThreshold, 3)*max(probe.PeriodSeconds, 10)) * time.Second
+	return time.Duration(cmp.Or(probe.FailureThreshold, 3)*cmp.Or(probe.PeriodSeconds, 10)) * time.Second
 }
 
 func (p *pod) mustRun(container string) {
@@ -54,7 +55,7 @@ func (p *pod) mustRun(container string) {
 // probe asks once, for as long as the probe's timeout allows.
 func (p *pod) probe(c corev1.Container, probe *corev1.Probe) error {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(max(probe.TimeoutSeconds, 1))*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(cmp.Or(probe.TimeoutSeconds, 1))*time.Second)
 	defer cancel()
 	switch {
 	case probe.Exec != nil:
