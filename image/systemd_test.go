@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"garm-entrypoint/internal/testgarm"
 )
@@ -45,6 +46,8 @@ func TestExampleSystemd(t *testing.T) {
 		t.Errorf("after systemctl stop: %s, want success and garm's own 0", got)
 	}
 
+	c.slowerThanSystemd()
+
 	c.mustExec("sh", "-c", "echo GARM_USERNAME=garm-admin >> /etc/garm/garm.env")
 	if got := c.exec("systemctl", "start", "garm"); got.code == 0 {
 		t.Error("the start of what is misconfigured succeeds")
@@ -52,6 +55,28 @@ func TestExampleSystemd(t *testing.T) {
 	if got := c.unit("ExecMainStatus") + " " + c.unit("ActiveState") + " " + c.unit("NRestarts"); got != "78 failed 0" {
 		t.Errorf("status, state and restarts are %s: want 78 and no restart", got)
 	}
+}
+
+// slowerThanSystemd has garm start and stop in more time than the unit gives, and less than we do: systemd must wait.
+func (c container) slowerThanSystemd() {
+	c.t.Helper()
+	c.mustExec("sh", "-ec", `
+		printf '#!/bin/sh\nsleep 4\nexec /usr/local/bin/garm "$@"\n' > slow-garm && chmod 0755 slow-garm
+		mkdir -p /run/systemd/system/garm.service.d
+		printf '[Service]\nTimeoutStartSec=2\nTimeoutStopSec=2\nEnvironment=GARM_BINARY=/work/slow-garm\n' > /run/systemd/system/garm.service.d/slow.conf
+		systemctl daemon-reload && systemctl start garm`)
+	// A client that says nothing holds garm's stop for some 5 s.
+	mustDocker(c.t, "exec", "--detach", c.name, "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9997 && touch connected && sleep 60")
+	testgarm.Eventually(c.t, bootTimeout, "the client's connection", func() bool { return c.exec("test", "-e", "connected").code == 0 })
+	begin := time.Now()
+	c.mustExec("systemctl", "stop", "garm")
+	if took := time.Since(begin); took < 2*time.Second {
+		c.t.Errorf("the stop took %s: nothing was tested", took)
+	}
+	if got := c.unit("Result") + " " + c.unit("ExecMainStatus"); got != "success 0" {
+		c.t.Errorf("after a slow stop: %s, want success and garm's own 0", got)
+	}
+	c.mustExec("sh", "-ec", "rm /run/systemd/system/garm.service.d/slow.conf && systemctl daemon-reload")
 }
 
 // TestExampleSystemdVerify has systemd itself read the unit.
