@@ -91,7 +91,8 @@ func (i *Initializer) logIn(ctx context.Context) error {
 		return err
 	}
 	i.client.secrets = []string{i.password, token}
-	i.token, i.stranger = token, false
+	// What logs in is in force, and stays ours to keep.
+	i.token, i.stranger, i.ownPassword = token, false, false
 	if i.opts.OnToken != nil {
 		i.opts.OnToken(token)
 	}

@@ -129,6 +129,27 @@ func TestWatchPasswordChanged(t *testing.T) {
 	eventually(t, "well again", func() bool { return b.log.count("well again") == 1 })
 }
 
+// A password that was in force once is not forgotten because another is later.
+func TestWatchKeepsAPasswordThatWasInForce(t *testing.T) {
+	b := newBench(t, fakegarm.New(fakegarm.V021), func(o *initializer.Options) {
+		watching(o)
+		o.Credentials.Password = ""
+		o.NewPassword = func() (string, error) { return password, nil }
+		o.ForgetPassword = func() error { t.Error("forgotten"); return nil }
+	})
+	b.ensure(t)
+	b.watch(t)
+	b.garm.Lock()
+	b.garm.Users["admin"] = "changed"
+	clear(b.garm.Tokens)
+	b.garm.Unlock()
+	eventually(t, "said", func() bool { return b.log.count("credentials are not his") == 1 })
+	b.garm.Lock()
+	clear(b.garm.Users)
+	b.garm.Unlock()
+	eventually(t, "created again", func() bool { b.garm.Lock(); defer b.garm.Unlock(); return b.garm.Users["admin"] == password })
+}
+
 func TestWatchTroubleIsSaidOnce(t *testing.T) {
 	b := newBench(t, fakegarm.New(fakegarm.V021), watching)
 	b.ensure(t)
