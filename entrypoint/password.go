@@ -54,13 +54,18 @@ func newPassword() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(random[:]), nil
 }
 
-// create makes a password and keeps it.
+// create makes a password and keeps it. Where another process has kept one in
+// the meantime, that is the one.
 func (k keeper) create() (string, error) {
 	password, err := newPassword()
 	if err != nil {
 		return "", err
 	}
-	if err := durable.Create(k.path, []byte(password+"\n")); err != nil {
+	err = durable.Create(k.path, []byte(password+"\n"))
+	if errors.Is(err, fs.ErrExist) {
+		return k.load()
+	}
+	if err != nil {
 		return "", fmt.Errorf("cannot keep the generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
 	}
 	return password, nil

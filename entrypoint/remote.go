@@ -26,6 +26,8 @@ import (
 type remote struct {
 	options initializer.Options
 	log     *slog.Logger
+	// keeper of the password, where none is configured.
+	keeper *keeper
 }
 
 // initialise brings the server at GARM_SERVER to the initialised state, once.
@@ -46,7 +48,7 @@ func (a *app) initialise(inv invocation) int {
 		ctx, cancel = context.WithTimeout(ctx, s.StartTimeout)
 		defer cancel()
 	}
-	result, err := init.Ensure(ctx)
+	_, result, err := r.ensure(ctx, init)
 	switch {
 	case err != nil && stopped.Err() != nil:
 		return a.fail(context.Cause(stopped))
@@ -64,6 +66,28 @@ func (a *app) initialise(inv invocation) int {
 		fmt.Fprintln(a.stdout, line)
 	}
 	return exitOK
+}
+
+// ensure is Ensure, and once more when no password was known and another process
+// has kept one in the meantime: whoever shares the place shares the admin.
+func (r *remote) ensure(ctx context.Context, init *initializer.Initializer) (*initializer.Initializer, initializer.Result, error) {
+	result, err := init.Ensure(ctx)
+	var mismatch *initializer.MismatchError
+	if r.keeper == nil || !errors.As(err, &mismatch) || !mismatch.NoPassword {
+		return init, result, err
+	}
+	options := r.options
+	options.OnAnswer = nil // which it was called for
+	kept, loadErr := r.keeper.load()
+	if options.Credentials.Password = kept; loadErr != nil || kept == "" {
+		return init, result, err
+	}
+	again, newErr := initializer.New(options)
+	if newErr != nil {
+		return init, result, newErr
+	}
+	result, err = again.Ensure(ctx)
+	return again, result, err
 }
 
 // describeResult is the result for people.
@@ -114,7 +138,7 @@ func (a *app) watch(inv invocation) int {
 	ctx, cancel := a.untilStopped()
 	defer cancel()
 	r.log.Info("watching", slog.String("url", r.options.Server.String()))
-	result, err := init.Ensure(ctx)
+	init, result, err := r.ensure(ctx, init)
 	switch {
 	case ctx.Err() != nil:
 		return r.ended(ctx)
@@ -250,6 +274,7 @@ func (r *remote) keepPassword(s settings, config *garmconfig.Config) error {
 			err = fmt.Errorf("cannot keep a generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
 		}
 	}
+	r.keeper = &k
 	r.options.Credentials.Password = password
 	r.options.NewPassword, r.options.ForgetPassword = k.create, k.forget
 	return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -22,8 +23,7 @@ func several(t *testing.T, r release, n int, env func(n int) []string) (procs []
 		if n%3 == 2 {
 			command = cmdWatch
 		}
-		all := append([]string{"GARM_SERVER=" + url, "GARM_CONFIG=/nowhere", "GARM_BASE_URL=" + base, "GARM_PASSWORD=" + testgarm.Canary,
-			"GARM_LOG_LEVEL=debug"}, env(n)...)
+		all := append([]string{"GARM_SERVER=" + url, "GARM_CONFIG=/nowhere", "GARM_BASE_URL=" + base, "GARM_LOG_LEVEL=debug"}, env(n)...)
 		procs = append(procs, testgarm.Start(t, testgarm.Entrypoint(t), []string{command}, all))
 	}
 	for _, p := range procs {
@@ -50,24 +50,43 @@ func outcome(t *testing.T, p *testgarm.Proc, n int) (code int, ours bool) {
 // Twenty with the same credentials: one admin, nobody fails.
 func TestVersionsSeveralAtOnce(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
-		procs, url, database := several(t, r, 20, func(int) []string { return nil })
-		created := 0
-		for n, p := range procs {
-			_, ours := outcome(t, p, n)
-			// A slow machine may make them wait for more than 5 s.
-			warned := strings.Count(p.Output(), "level=WARN") > strings.Count(p.Output(), "still waiting for the server")
-			if !ours || warned {
-				t.Errorf("%d reports a failure: %s", n, p.Output())
-			}
-			if strings.Contains(p.Output(), "admin admin: created") {
-				created++
-			}
-		}
-		if users := testgarm.SQL(t, database, "SELECT count(*) FROM users"); users != "1" || created != 1 {
-			t.Errorf("%s users, and %d say that they created one", users, created)
-		}
+		procs, url, database := several(t, r, 20, func(int) []string { return []string{"GARM_PASSWORD=" + testgarm.Canary} })
+		oneAdmin(t, procs, database)
 		r.proven(t, url, testgarm.Canary)
 	})
+}
+
+// Without a password, and with one place to keep one: whoever makes it, all use
+// it.
+func TestVersionsSeveralGenerate(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		dir := t.TempDir()
+		procs, url, database := several(t, r, 20, func(int) []string { return []string{"GARM_STATE_DIR=" + dir} })
+		oneAdmin(t, procs, database)
+		r.proven(t, url, kept(t, dir))
+		if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+			t.Errorf("more than the password is left: %v", entries)
+		}
+	})
+}
+
+// oneAdmin wants that nobody fails, and that one of them made the one admin.
+func oneAdmin(t *testing.T, procs []*testgarm.Proc, database string) {
+	created := 0
+	for n, p := range procs {
+		_, ours := outcome(t, p, n)
+		// A slow machine may make them wait for more than 5 s.
+		warned := strings.Count(p.Output(), "level=WARN") > strings.Count(p.Output(), "still waiting for the server")
+		if !ours || warned {
+			t.Errorf("%d reports a failure: %s", n, p.Output())
+		}
+		if strings.Contains(p.Output(), "admin admin: created") {
+			created++
+		}
+	}
+	if users := testgarm.SQL(t, database, "SELECT count(*) FROM users"); users != "1" || created != 1 {
+		t.Errorf("%s users, and %d say that they created one", users, created)
+	}
 }
 
 // Six with six user names and passwords: one wins, the others say so.

@@ -100,7 +100,10 @@ func Writable(dir string) error {
 	path := filepath.Join(dir, probe)
 	tmp, err := writeTemp(path, []byte{'\n'}, false)
 	if tmp != "" {
-		err = errors.Join(err, os.Remove(tmp))
+		// Another process that tries the same takes it for a stale one.
+		if gone := os.Remove(tmp); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write in directory %s: %w", dir, Explain(err, path))
