@@ -63,7 +63,7 @@ func (c container) slowerThanSystemd() {
 	c.mustExec("sh", "-ec", `
 		printf '#!/bin/sh\nsleep 4\nexec /usr/local/bin/garm "$@"\n' > slow-garm && chmod 0755 slow-garm
 		mkdir -p /run/systemd/system/garm.service.d
-		printf '[Service]\nTimeoutStartSec=2\nTimeoutStopSec=2\nEnvironment=GARM_BINARY=/work/slow-garm\n' > /run/systemd/system/garm.service.d/slow.conf
+		printf '[Service]\nTimeoutStartSec=2\nTimeoutStopSec=2\nEnvironment=GARM_BINARY=/install/slow-garm\n' > /run/systemd/system/garm.service.d/slow.conf
 		systemctl daemon-reload && systemctl start garm`)
 	// A client that says nothing holds garm's stop for some 5 s.
 	mustDocker(c.t, "exec", "--detach", c.name, "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9997 && touch connected && sleep 60")
@@ -124,7 +124,7 @@ func startSystemd(t *testing.T) container {
 	t.Cleanup(func() { docker("container", "rm", "--force", c.name) })
 	mustDocker(t, "run", "--detach", "--name", c.name, "--cap-add", "SYS_ADMIN", "--security-opt", "seccomp=unconfined",
 		"--security-opt", "apparmor=unconfined", "--tmpfs", "/run", "--tmpfs", "/tmp", "--volume", "/sys/fs/cgroup:/sys/fs/cgroup:rw",
-		"--volume", "/usr:/usr:ro", "--volume", bin+":/usr/local/bin", "--volume", work+":/work", "--workdir", "/work",
+		"--volume", "/usr:/usr:ro", "--volume", bin+":/usr/local/bin", "--volume", work+":/install", "--workdir", "/install",
 		"--env", "container=docker", "--env", "HOME=/root", image,
 		// Credentials reach a unit by mount propagation, which systemd expects in a container and sets up on a host.
 		"sh", "-c", "mount --make-rshared / && exec "+systemd)
@@ -153,7 +153,7 @@ func importSkeleton(t *testing.T) string {
 		}
 		_, _ = w.Write(text)
 	}
-	for _, dir := range []string{"etc/systemd/system", "proc", "sys", "dev", "run", "tmp", "usr", "var/lib", "var/log", "root", "home", "work"} {
+	for _, dir := range []string{"etc/systemd/system", "proc", "sys", "dev", "run", "tmp", "usr", "var/lib", "var/log", "root", "home", "install"} {
 		add(tar.Header{Name: dir + "/", Typeflag: tar.TypeDir, Mode: 0o755}, nil)
 	}
 	for name, to := range map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
