@@ -33,25 +33,26 @@ func (i *Initializer) Watch(ctx context.Context) error {
 		return nil
 	}
 	for i.idle(ctx) {
-		start, before := time.Now(), i.client.wire.lastAnswer
-		err := i.lookInTime(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		answered := i.client.wire.lastAnswer != before
-		i.report(err, start, answered)
-		if answered {
-			i.watch.silent = time.Time{}
-			continue
-		}
-		if i.watch.silent.IsZero() {
-			i.watch.silent = start
-		}
-		if limit := i.opts.SilenceLimit; limit > 0 && time.Since(i.watch.silent) >= limit {
-			return &UnreachableError{Last: err}
+		err := i.lookInTime(ctx, i.opts.SilenceLimit)
+		if i.overdue() {
+			// We may have stood still ourselves, paused while a look was under
+			// way: then the server answers now.
+			err = i.lookInTime(ctx, min(i.opts.SilenceLimit, lastChance))
+			if i.overdue() && ctx.Err() == nil {
+				return &UnreachableError{Last: err}
+			}
 		}
 	}
 	return nil
+}
+
+// lastChance bounds the look that decides whether the server is silent.
+const lastChance = 5 * time.Second
+
+// overdue reports that the server has been silent for the SilenceLimit.
+func (i *Initializer) overdue() bool {
+	limit, silent := i.opts.SilenceLimit, i.watch.silent
+	return limit > 0 && !silent.IsZero() && time.Since(silent) >= limit
 }
 
 // idle waits for the next look, and reports false when ctx ends first.
@@ -62,14 +63,29 @@ func (i *Initializer) idle(ctx context.Context) bool {
 	return sleep(ctx, jitter(i.opts.Interval))
 }
 
-// lookInTime is look, given up when it would be silence by itself.
-func (i *Initializer) lookInTime(ctx context.Context) error {
-	if i.opts.SilenceLimit > 0 {
-		limited, cancel := context.WithTimeout(ctx, i.opts.SilenceLimit)
+// lookInTime is look, given up after limit (0: never), and notes what came of
+// it.
+func (i *Initializer) lookInTime(ctx context.Context, limit time.Duration) error {
+	limited := ctx
+	if limit > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
-		return i.look(limited)
 	}
-	return i.look(ctx)
+	start, before := time.Now(), i.client.wire.lastAnswer
+	err := i.look(limited)
+	if ctx.Err() != nil {
+		return err
+	}
+	answered := i.client.wire.lastAnswer != before
+	i.report(err, start, answered)
+	switch {
+	case answered:
+		i.watch.silent = time.Time{}
+	case i.watch.silent.IsZero():
+		i.watch.silent = start
+	}
+	return err
 }
 
 // look asks once, and mends what it may.

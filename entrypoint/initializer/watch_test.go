@@ -191,6 +191,49 @@ func TestWatchSilence(t *testing.T) {
 	}
 }
 
+// A pause of our own, such as that of docker pause, is no silence of the server,
+// whether it falls between two looks or into one, and also in an outage.
+func TestWatchPauseIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fault, freeze atomic.Bool
+		frozen := 0
+		b := newLocalBench(t, fakegarm.New(fakegarm.V021), func(o *initializer.Options) {
+			o.Interval, o.SilenceLimit = 30*time.Second, 10*time.Minute
+			carry := o.Transport
+			o.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+				if freeze.Swap(false) {
+					frozen++
+					time.Sleep(time.Hour) // and no look at r's context
+					return nil, context.DeadlineExceeded
+				}
+				if fault.Load() {
+					return nil, errors.New("connection refused")
+				}
+				return carry.RoundTrip(r)
+			})
+		})
+		b.ensure(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- b.Watch(ctx) }()
+		for range 3 {
+			time.Sleep(5 * time.Minute)
+			freeze.Store(true)
+			time.Sleep(2 * time.Hour)
+		}
+		cancel()
+		if err := <-done; err != nil || frozen != 3 {
+			t.Errorf("%d pauses: %v", frozen, err)
+		}
+		fault.Store(true)
+		begin := time.Now()
+		err := b.Watch(within(t, time.Hour))
+		if took := time.Since(begin); err == nil || took < 10*time.Minute || took > 12*time.Minute {
+			t.Errorf("silence was said after %v: %v", took, err)
+		}
+	})
+}
+
 // v0.1.5 to v0.1.8 take the row that is gone for the admin.
 func TestWatchControllerRowGone(t *testing.T) {
 	for _, version := range versions {
