@@ -65,6 +65,9 @@ func (a *app) initialise(inv invocation) int {
 	for _, line := range describeResult(s.Username, result) {
 		fmt.Fprintln(a.stdout, line)
 	}
+	if r.keeper != nil && !result.DryRun {
+		fmt.Fprintln(a.stdout, "password: kept in "+r.keeper.path)
+	}
 	return exitOK
 }
 
@@ -143,7 +146,11 @@ func (a *app) watch(inv invocation) int {
 	case ctx.Err() != nil:
 		return r.ended(ctx)
 	case err == nil:
-		r.log.Info("initialised", slog.String("result", strings.Join(describeResult(r.options.Credentials.Username, result), "; ")))
+		attrs := []any{slog.String("result", strings.Join(describeResult(r.options.Credentials.Username, result), "; "))}
+		if r.keeper != nil {
+			attrs = append(attrs, slog.String("password_file", r.keeper.path))
+		}
+		r.log.Info("initialised", attrs...)
 	default:
 		r.log.Warn("the server is not initialised as configured: " + err.Error())
 	}

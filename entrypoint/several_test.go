@@ -63,6 +63,11 @@ func TestVersionsSeveralGenerate(t *testing.T) {
 		dir := t.TempDir()
 		procs, url, database := several(t, r, 20, func(int) []string { return []string{"GARM_STATE_DIR=" + dir} })
 		oneAdmin(t, procs, database)
+		for n, p := range procs {
+			if !strings.Contains(p.Output(), filepath.Join(dir, passwordFile)) {
+				t.Errorf("%d does not say where the password is", n)
+			}
+		}
 		r.proven(t, url, kept(t, dir))
 		if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 			t.Errorf("more than the password is left: %v", entries)

@@ -142,7 +142,7 @@ func (i *Initializer) refusal(err error) error {
 		// Every garm looks for an existing admin first, so this is its verdict
 		// on the credentials.
 		return &RefusedError{What: "the first run", Reason: a.Details, Configuration: true}
-	case a.Code == 403, a.Code == 405, a.Code == 413, a.Code == 422:
+	case notRouted(err), a.Code == 403, a.Code == 405, a.Code == 413, a.Code == 422:
 		return &RefusedError{What: "the first run", Reason: a.Error()}
 	}
 	return nil

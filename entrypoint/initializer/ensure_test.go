@@ -223,6 +223,7 @@ func TestEnsureRefused(t *testing.T) {
 	}{
 		"weak":  {400, "password is too weak", true},
 		"wrong": {405, "no first run here", false},
+		"gone":  {404, "Resource not found", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			garm := fakegarm.New(fakegarm.V021)

@@ -385,6 +385,9 @@ func TestWithOperatorAfterAReset(t *testing.T) {
 // most twice, and without any order.
 func TestWithOperatorForReal(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs a garm server")
+	}
 	dir := t.TempDir()
 	config := testgarm.Config(t, dir)
 	testgarm.StartGarm(t, config)

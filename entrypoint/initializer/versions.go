@@ -146,7 +146,7 @@ func lacksAdmin(err error) bool {
 // A 409 may also come from a broken users table, so the login decides.
 func taken(err error) bool {
 	a, garm := fromGarm(err)
-	return garm && (a.Code == 409 || a.Code == 404 || a.Code == 400 && strings.Contains(a.Details, "already exists"))
+	return garm && !notRouted(err) && (a.Code == 409 || a.Code == 404 || a.Code == 400 && strings.Contains(a.Details, "already exists"))
 }
 
 // controllerGone reports that a server has an admin, and says that it has none:
