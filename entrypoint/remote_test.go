@@ -11,12 +11,15 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"garm-entrypoint/internal/fakegarm"
 	"garm-entrypoint/internal/testgarm"
 )
 
@@ -159,6 +162,39 @@ func TestRemoteStops(t *testing.T) {
 		p.Signal(syscall.SIGTERM)
 		if code := p.Wait(patience); code != 143 || p.EndedAt().Sub(begin) > time.Second {
 			t.Errorf("%s ended with %d after %v", command, code, p.EndedAt().Sub(begin))
+		}
+	}
+}
+
+// Another process makes the admin, and keeps his password where we look, after
+// we have looked.
+func TestRemotePasswordKeptMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{cmdInit, cmdWatch} {
+		dir := t.TempDir()
+		garm := fakegarm.New(fakegarm.V021)
+		garm.Users["admin"] = testgarm.Canary
+		var once sync.Once
+		garm.Before = func(http.ResponseWriter, *http.Request) bool {
+			once.Do(func() {
+				if err := os.WriteFile(filepath.Join(dir, passwordFile), []byte(testgarm.Canary+"\n"), 0o600); err != nil {
+					t.Error(err)
+				}
+			})
+			return false
+		}
+		server := httptest.NewServer(garm)
+		defer server.Close()
+		p := testgarm.Start(t, testgarm.Entrypoint(t), []string{command}, []string{"GARM_SERVER=" + server.URL, "GARM_CONFIG=/nowhere", "GARM_STATE_DIR=" + dir})
+		p.WaitFor("admin admin: already there", patience)
+		if command == cmdWatch {
+			p.Signal(syscall.SIGTERM)
+		}
+		if code := p.Wait(patience); code != 0 && code != 143 {
+			t.Errorf("%s ended with %d", command, code)
+		}
+		if kept(t, dir) != testgarm.Canary {
+			t.Error("the password is gone")
 		}
 	}
 }
