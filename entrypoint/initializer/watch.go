@@ -33,14 +33,15 @@ func (i *Initializer) Watch(ctx context.Context) error {
 		return nil
 	}
 	for i.idle(ctx) {
-		err := i.lookInTime(ctx, i.opts.SilenceLimit)
-		if i.overdue() {
-			// We may have stood still ourselves, paused while a look was under
-			// way: then the server answers now.
-			err = i.lookInTime(ctx, min(i.opts.SilenceLimit, lastChance))
-			if i.overdue() && ctx.Err() == nil {
-				return &UnreachableError{Last: err}
-			}
+		_ = i.lookInTime(ctx, i.opts.SilenceLimit) // which has reported it
+		if !i.overdue() {
+			continue
+		}
+		// We may have stood still ourselves, paused while a look was under way:
+		// then the server answers now.
+		err := i.lookInTime(ctx, min(i.opts.SilenceLimit, lastChance))
+		if i.overdue() && ctx.Err() == nil {
+			return &UnreachableError{Last: err}
 		}
 	}
 	return nil
