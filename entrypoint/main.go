@@ -12,6 +12,7 @@ import (
 
 	_ "garm-entrypoint/entrypoint/early"
 	"garm-entrypoint/supervisor"
+	"garm-entrypoint/supervisor/mainthread"
 	"garm-entrypoint/supervisor/signals"
 	"garm-entrypoint/supervisor/sigtrap"
 )
@@ -22,7 +23,11 @@ var version = "devel"
 // userAgent names us in garm's access log.
 func userAgent() string { return "garm-entrypoint/" + version }
 
-func main() {
+// main leaves the main thread to the supervisor.
+func main() { mainthread.Run(process) }
+
+// process is the whole program, to its exit.
+func process() {
 	// Neither garm nor its providers may read the password in our environ
 	// or memory, root in a container's default capabilities included: that
 	// takes CAP_SYS_PTRACE then (prctl(2), ptrace(2)).

@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"garm-entrypoint/supervisor/mainthread"
 	"garm-entrypoint/supervisor/signals"
 )
 
@@ -29,6 +31,9 @@ var roles = map[string]func(){}
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVar)
 	if role == "" {
+		if signal.Ignored(syscall.SIGHUP) { // by nohup: what we start must not inherit that
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		}
 		os.Exit(m.Run())
 	}
 	f, ok := roles[role]
@@ -36,7 +41,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "no such role:", role)
 		os.Exit(3)
 	}
-	f()
+	mainthread.Run(f)
 	os.Exit(0)
 }
 

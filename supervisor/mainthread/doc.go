@@ -1,0 +1,8 @@
+// Package mainthread gives work to the main thread of the process, the leader of its thread group.
+//
+// Orphans are the children of that thread (kernel, kernel/exit.c: find_new_reaper), and wait4(2) searches the children of the calling
+// thread first, then those of one thread after the other. From any other of twenty threads, each zombie costs up to twice as much.
+//
+// To have the main thread at hand, the package locks the main goroutine to it for good, in its initialisation. Only programs may import
+// package supervisor, therefore, not libraries.
+package mainthread
