@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // check validates everything that can be validated without exposing a server,
@@ -45,15 +47,38 @@ func (a *app) check(inv invocation) int {
 // that of a pod to come.
 func (p *plan) listenWarning() string {
 	address := p.config.ListenAddress()
-	l, err := net.Listen("tcp", address)
-	switch {
+	switch err := tryBind(address); {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "somebody listens on " + address + " already: garm would end with 1, unless it is that garm and is stopped first"
 	case err != nil:
 		return "garm could not listen on " + address + " here: " + err.Error()
 	}
-	_ = l.Close()
 	return ""
+}
+
+// tryBind binds a socket as net.Listen would, and does not listen: with
+// SO_REUSEADDR it is in nobody's way, not even in that of a garm that starts at
+// this moment.
+func tryBind(address string) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	family, socket := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()})
+	if to.Addr().Is4() && !to.Addr().IsUnspecified() {
+		family, socket = unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+	} else if to.Addr().IsUnspecified() { // both families
+		socket = &unix.SockaddrInet6{Port: int(to.Port())}
+	}
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil // a host without IPv6: only garm can tell
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+		return err
+	}
+	return unix.Bind(fd, socket)
 }
 
 // describe says what a start would do.

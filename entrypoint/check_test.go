@@ -60,6 +60,7 @@ func TestCheckWarnsOfTheAddress(t *testing.T) {
 	defer l.Close()
 	for want, edit := range map[string]func(*testgarm.Settings){
 		"warning: somebody listens on 127.0.0.1:" + itoa(taken): func(s *testgarm.Settings) { s.Port = taken },
+		"warning: somebody listens on 0.0.0.0:" + itoa(taken):   func(s *testgarm.Settings) { s.Port, s.Bind = taken, "0.0.0.0" },
 		"warning: garm could not listen on 192.0.2.1:":          func(s *testgarm.Settings) { s.Bind = "192.0.2.1" },
 	} {
 		config := testgarm.Config(t, t.TempDir(), edit)

@@ -21,16 +21,18 @@ const passwordFile = "admin-password"
 // uses it, since a password that is in force and lost locks everybody out.
 type keeper struct {
 	path string
+	// made: by this process, so it may remove it again.
+	made bool
 }
 
-func newKeeper(stateDir string) keeper {
-	return keeper{path: filepath.Join(stateDir, passwordFile)}
+func newKeeper(stateDir string) *keeper {
+	return &keeper{path: filepath.Join(stateDir, passwordFile)}
 }
 
 // load returns the kept password, "" when none is kept. A file that is there
 // and cannot hold a password of ours is a fault: overwriting it might destroy
 // the only copy of something.
-func (k keeper) load() (string, error) {
+func (k *keeper) load() (string, error) {
 	value, err := readValueFile(k.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -56,20 +58,30 @@ func newPassword() (string, error) {
 
 // create makes a password and keeps it. Where another process has kept one in
 // the meantime, that is the one.
-func (k keeper) create() (string, error) {
+func (k *keeper) create() (string, error) {
 	password, err := newPassword()
 	if err != nil {
 		return "", err
 	}
 	err = durable.Create(k.path, []byte(password+"\n"))
 	if errors.Is(err, fs.ErrExist) {
-		return k.load()
+		if kept, loadErr := k.load(); loadErr != nil || kept != "" {
+			return kept, loadErr
+		}
+		// Not to be read and yet there: a link to nowhere.
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot keep the generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
 	}
+	k.made = true
 	return password, nil
 }
 
-// forget removes a password that was never in force.
-func (k keeper) forget() error { return durable.Remove(k.path) }
+// forget removes a password that was never in force. One that another process
+// has kept may be, for its admin.
+func (k *keeper) forget() error {
+	if !k.made {
+		return nil
+	}
+	return durable.Remove(k.path)
+}

@@ -33,7 +33,7 @@ type plan struct {
 	// or the mark of a first boot stands that has not been proven yet.
 	newDatabase bool
 	mark        mark
-	keeper      keeper
+	keeper      *keeper
 	password    string
 	// makePassword: one has to be generated before garm starts.
 	makePassword bool
@@ -43,7 +43,7 @@ type plan struct {
 
 // makePlan looks at everything and writes nothing.
 func makePlan(s settings) (*plan, error) {
-	p := &plan{settings: s, password: s.Password}
+	p := &plan{settings: s, password: s.Password, keeper: &keeper{}}
 	if err := p.readConfig(); err != nil {
 		return nil, err
 	}

@@ -399,3 +399,35 @@ func TestInitCannotKeepPassword(t *testing.T) {
 		}
 	}
 }
+
+// A password that another process has kept is used, and never removed: it may be
+// in force for an admin of another name.
+func TestKeeperLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	theirs := newKeeper(t.TempDir())
+	ours := newKeeper(filepath.Dir(theirs.path))
+	password, err := theirs.create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ours.create(); got != password || err != nil {
+		t.Errorf("another password than is kept: %v", err)
+	}
+	if err := ours.forget(); err != nil || names(t, filepath.Dir(theirs.path)) != passwordFile {
+		t.Errorf("removed what another process made: %v", err)
+	}
+	if err := theirs.forget(); err != nil || names(t, filepath.Dir(theirs.path)) != "" {
+		t.Errorf("left what it made and was never in force: %v", err)
+	}
+}
+
+func TestKeeperLinkToNowhere(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t.TempDir())
+	if err := os.Symlink("/nowhere/at/all", k.path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := k.create(); got != "" || err == nil || !strings.Contains(err.Error(), "cannot keep the generated password") {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -281,7 +281,7 @@ func (r *remote) keepPassword(s settings, config *garmconfig.Config) error {
 			err = fmt.Errorf("cannot keep a generated password (set GARM_PASSWORD, or GARM_STATE_DIR to a writable directory): %w", err)
 		}
 	}
-	r.keeper = &k
+	r.keeper = k
 	r.options.Credentials.Password = password
 	r.options.NewPassword, r.options.ForgetPassword = k.create, k.forget
 	return err

@@ -22,8 +22,8 @@ for arch in amd64 arm64; do
 	cp LICENSE README.md CHANGELOG.md examples/systemd/garm.service "$work/$name/"
 	chmod 0755 "$work/$name" "$work/$name/garm-entrypoint"
 	chmod 0644 "$work/$name"/*.* "$work/$name/LICENSE"
-	tar -C "$work" --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$name" |
-		gzip -n9 >"dist/$name.tar.gz"
+	tar -C "$work" --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf "$work/$name.tar" "$name"
+	gzip -n9 <"$work/$name.tar" >"dist/$name.tar.gz" # no pipe, in which a tar that fails goes unseen
 done
 (cd dist && sha256sum -- *.tar.gz >SHA256SUMS)
 cat dist/SHA256SUMS

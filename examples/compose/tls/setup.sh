@@ -13,7 +13,12 @@ NAMES=${NAMES:-DNS:localhost,IP:127.0.0.1}
 
 if [ ! -e tls.crt ] && [ ! -e tls.key ]; then
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -subj /CN=garm \
-		-addext "subjectAltName=$NAMES" -keyout tls.key -out tls.crt 2>/dev/null
+		-addext "subjectAltName=$NAMES" -keyout tls.key -out tls.crt 2>openssl.log || {
+		cat openssl.log >&2
+		rm -f openssl.log tls.key tls.crt
+		exit 1
+	}
+	rm -f openssl.log
 	echo "made tls.crt for $NAMES"
 fi
 
