@@ -119,8 +119,10 @@ func (i *Initializer) createAdmin(ctx context.Context) (created bool, err error)
 	login := i.logIn(ctx)
 	switch {
 	case login == nil:
-		// An answer that was lost on its way counts as ours.
-		return !taken(firstRun), nil
+		// An answer that was lost on its way counts as ours. One that garm gave
+		// does not, not even a 500, which is how v0.1.5 may lose a race.
+		_, answered := fromGarm(firstRun)
+		return !answered, nil
 	case controllerGone(firstRun, login):
 		return false, errControllerGone
 	case firstRun != nil && !taken(firstRun):

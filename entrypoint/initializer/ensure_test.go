@@ -474,3 +474,18 @@ func TestNewReportsAllFaults(t *testing.T) {
 		}
 	}
 }
+
+// A race may also be lost with a 500 (v0.1.5): whose admin it is, the login
+// tells; that we did not make him, the answer.
+func TestEnsureRaceLostWith500(t *testing.T) {
+	garm := fakegarm.New(fakegarm.V015)
+	garm.Before = on("POST /first-run", func(w http.ResponseWriter, _ *http.Request) {
+		garm.Lock()
+		garm.Users["admin"] = password
+		garm.Unlock()
+		fakegarm.Fail(w, 500, "Server error", "")
+	})
+	if result := newBench(t, garm, nil).ensure(t); result.AdminCreated {
+		t.Error("it says that it created an admin whom somebody else made")
+	}
+}
