@@ -29,7 +29,7 @@ func newForker() *forker {
 	return &forker{work: work, done: make(chan struct{})}
 }
 
-// do runs f on the thread and waits for it.
+// do runs work on the thread and waits for it.
 func (f *forker) do(work func()) {
 	f.work <- func() {
 		work()

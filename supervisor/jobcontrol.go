@@ -10,8 +10,8 @@ import (
 // Job control. A shell above us sees one process: us. So when the child stops, we stop as well, and when the shell continues us (fg,
 // bg), we continue the child. A shell that brings us to the foreground while we run gives our group the terminal and says nothing (bash):
 // we hand it on when we notice, which is when a key of the terminal sends us a signal, or when the child stops because it uses the
-// terminal. Only a child that ignores SIGTTIN gets an error then (EIO). As PID 1, or with nobody above who could continue us, the child just stays stopped until somebody
-// sends us SIGCONT.
+// terminal. Only a child that ignores SIGTTIN gets an error then (EIO). As PID 1, or with nobody above who could continue us, the child
+// just stays stopped until somebody sends us SIGCONT.
 
 // hangupDelay is how long after a SIGHUP we look for the terminal again: the exit of a session leader sends SIGHUP first and takes the
 // terminal away a moment later (disassociate_ctty in the kernel's drivers/tty/tty_jobctrl.c).

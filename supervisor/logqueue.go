@@ -18,7 +18,7 @@ func newLogQueue(logger *slog.Logger) *logQueue {
 	return &logQueue{logger: logger, records: make(chan slog.Record, 64)}
 }
 
-// warn is called by the loop only.
+// warn is called by the loop only, and by New before that runs.
 func (q *logQueue) warn(msg string, args ...any) {
 	if q.logger == nil || !q.logger.Enabled(context.Background(), slog.LevelWarn) {
 		return

@@ -14,7 +14,7 @@ const (
 	spare = 12
 
 	// Max is the most threads that a supervisor has: maxProcs and spare, 8 for what Go's runtime keeps for itself (the main thread, the
-	// monitor, the template thread, two for signals) and for the forker, and 2 to be safe.
+	// monitor, the template thread, two for signals) and for a forker that may not have the main thread, and 2 to be safe.
 	Max = maxProcs + spare + 8 + 2
 )
 
