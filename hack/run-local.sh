@@ -14,9 +14,10 @@ module=github.com/cloudbase/garm
 version=$(go list -m -f '{{.Version}}' "$module")
 dir=$(mktemp -d)
 pid=
+signalled=
 trap 'rm -rf "$dir"' EXIT
 # A child in the background ignores Ctrl-C: it is told by SIGTERM, which comes through either way.
-trap '[ -n "$pid" ] || exit 130; kill -TERM "$pid" 2>/dev/null || true' INT TERM HUP
+trap 'signalled=yes; [ -n "$pid" ] || exit 130; kill -TERM "$pid" 2>/dev/null || true' INT TERM HUP
 
 echo "building garm $version (the first time takes a minute or two; no web UI: its assets are not in the Go module)"
 go build -tags osusergo,netgo,sqlite_omit_load_extension -ldflags "-X $module/util/appdefaults.Version=$version" -o "$dir/bin/" "$module/cmd/garm" "$module/cmd/garm-cli"
@@ -48,10 +49,14 @@ if kill -0 "$pid" 2>/dev/null; then
 	EOT
 fi
 
-# A signal ends wait early: it is over only when the child is gone.
-while
-	status=0
-	wait "$pid" || status=$?
-	kill -0 "$pid" 2>/dev/null
-do :; done
+# A signal ends wait early, with the signal for a status: garm's own is what the next wait says, also of a garm that is gone by then. 127
+# is wait's word for a child whose status it has told already.
+status=0
+wait "$pid" || status=$?
+while [ -n "$signalled" ]; do
+	signalled=
+	again=0
+	wait "$pid" || again=$?
+	[ "$again" = 127 ] || status=$again
+done
 exit "$status"

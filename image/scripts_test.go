@@ -1,6 +1,7 @@
 package image_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,6 +97,9 @@ func TestMakeRunLocal(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root for a network namespace")
 	}
+	// Their modules are there then: the namespace has no network.
+	testgarm.Garm(t)
+	testgarm.GarmCLI(t)
 	dir := t.TempDir()
 	p := testgarm.Start(t, "unshare", []string{"--net", "sh", "-c",
 		`busybox ip link set lo up && exec ../hack/run-local.sh "$0"`, testgarm.Entrypoint(t)}, append(os.Environ(), "TMPDIR="+dir))
@@ -105,13 +109,36 @@ func TestMakeRunLocal(t *testing.T) {
 		t.Errorf("the password is not where the output says: %v", err)
 	}
 	p.WaitFor("Ctrl-C", time.Second)
+	// The script is held until garm is gone: it then finds the signal and the end of its child at once, as on a busy machine.
+	p.Signal(syscall.SIGSTOP)
 	if err := syscall.Kill(-p.Pid(), syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
+	testgarm.Eventually(t, 10*time.Second, "the script's child is dead", func() bool { return onlyZombies(t, p.Pid()) })
+	p.Signal(syscall.SIGCONT)
 	if code := p.Wait(10 * time.Second); code != 0 {
 		t.Errorf("exit code %d after SIGINT: want garm's own, 0", code)
 	}
 	if _, err := os.Stat(filepath.Dir(kept)); !os.IsNotExist(err) {
 		t.Errorf("the temporary directory is still there: %v", err)
 	}
+}
+
+// onlyZombies is true when no child of the process lives.
+func onlyZombies(t *testing.T, pid int) bool {
+	t.Helper()
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for child := range strings.FieldsSeq(string(children)) {
+		stat, err := os.ReadFile("/proc/" + child + "/stat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(stat), ") Z ") {
+			return false
+		}
+	}
+	return true
 }
