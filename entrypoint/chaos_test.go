@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"garm-entrypoint/internal/testgarm"
+	"garm-entrypoint/supervisor"
 )
 
 // Killed anywhere, a first boot ends initialised at the next start: the same
@@ -75,14 +76,15 @@ func killed(t *testing.T, dir string) {
 		t.Errorf("SIGTERM after %v: ended %v after garm", moment, lag)
 	}
 	// 1 is garm's own when it is stopped while it starts.
-	if signal == syscall.SIGTERM && (r.EndedAt().Sub(begin) > 2*time.Second || code != 0 && code != 1 && code != 143) {
+	if signal == syscall.SIGTERM && (r.EndedAt().Sub(begin) > quickStop || code != 0 && code != 1 && code != 143) {
 		t.Errorf("SIGTERM after %v: ended with %d after %v", moment, code, r.EndedAt().Sub(begin))
 	}
 }
 
 // slowEnd is more than our own end may take after garm's. It takes a millisecond
-// or two (make bench), but a loaded machine may let us wait for a processor.
-const slowEnd = 100 * time.Millisecond * 5
+// or two (make bench), but a loaded machine may let us wait for a processor;
+// stuck, it would take the grace.
+const slowEnd = supervisor.DefaultGrace * 9 / 10
 
 // lag begins to watch our child, and returns how long after its end we ended. It
 // is 0 when there is no child, or another one came.

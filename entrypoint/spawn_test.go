@@ -61,7 +61,7 @@ func TestInitSpawnInterrupted(t *testing.T) {
 				begin := time.Now()
 				r.Signal(signal)
 				code := r.Wait(patience)
-				if took := r.EndedAt().Sub(begin); took > 2*time.Second {
+				if took := r.EndedAt().Sub(begin); took > quickStop {
 					t.Errorf("took %v to stop", took)
 				}
 				// Done before it was told to stop, or 128+N.

@@ -148,8 +148,8 @@ func TestStop(t *testing.T) {
 	c := startReady(t)
 	begin := time.Now()
 	mustDocker(t, "stop", c.name)
-	if took := time.Since(begin); took >= 2*time.Second {
-		t.Errorf("docker stop took %s: want under 2 s", took)
+	if took := time.Since(begin); took >= 5*time.Second { // half a second on a machine with nothing else to do; killed: 10 s
+		t.Errorf("docker stop took %s", took)
 	}
 	if code := c.inspect("{{.State.ExitCode}}"); code != "0" {
 		t.Errorf("exit code %s: want garm's own, 0", code)

@@ -12,7 +12,7 @@ import (
 // the StopTimeout would have or after it.
 func TestPauseDuringStopTimeout(t *testing.T) {
 	t.Parallel()
-	const timeout = 2 * time.Second
+	const timeout = 4 * time.Second
 	inModes(t, func(t *testing.T, m mode) {
 		for _, pause := range []time.Duration{timeout * 3 / 4, timeout * 3 / 2} {
 			t.Run(pause.String(), func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPauseDuringStopTimeout(t *testing.T) {
 // The same when the shell above us suspends and continues us.
 func TestSuspendDuringStopTimeout(t *testing.T) {
 	t.Parallel()
-	const timeout, pause = 2 * time.Second, 3 * time.Second
+	const timeout, pause = 4 * time.Second, 6 * time.Second
 	c := shell(t)
 	c.say("run " + quoted(`{"Args":["sh","-c",`+strconv.Quote(deaf)+`],"StopTimeout":`+strconv.Itoa(int(timeout))+`,"Grace":50000000}`))
 	c.expect("ready")

@@ -78,9 +78,6 @@ func TestReapsOrphans(t *testing.T) {
 			start := time.Now()
 			eventually(t, "no zombie is left", func() bool { return zombiesOf(s.cmd.Process.Pid) == 0 })
 			t.Logf("%d orphans reaped within %v of their parent's end", orphans, time.Since(start))
-			if time.Since(start) > 5*time.Second {
-				t.Error("that is too slow")
-			}
 			if after := threadCount(t, s.cmd.Process.Pid); after > before {
 				t.Errorf("%d threads before, %d after", before, after)
 			}

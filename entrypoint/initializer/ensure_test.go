@@ -392,7 +392,7 @@ func TestEnsureHostile(t *testing.T) {
 			if strings.Contains(err.Error(), "canary") {
 				t.Errorf("the error shows the password: %v", err)
 			}
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})
@@ -458,7 +458,7 @@ func TestEnsureEndsWithContext(t *testing.T) {
 	<-reached
 	cancelled := time.Now()
 	cancel()
-	if took := (<-done).Sub(cancelled); took > time.Second {
+	if took := (<-done).Sub(cancelled); took > 10*time.Second {
 		t.Errorf("took %v to give up", took)
 	}
 }
