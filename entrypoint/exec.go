@@ -51,6 +51,7 @@ func (a *app) runProgram(cmd supervisor.Command) int {
 		return a.fail(err)
 	}
 	defer sup.Close()
+	cmd.Last = true
 	child, err := sup.Start(cmd)
 	var stopped *supervisor.StopRequestedError
 	switch {

@@ -32,12 +32,12 @@ func process() {
 	// or memory, root in a container's default capabilities included: that
 	// takes CAP_SYS_PTRACE then (prctl(2), ptrace(2)).
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		fmt.Fprintln(os.Stderr, "garm-entrypoint: cannot protect the memory of this process:", err)
+		fmt.Fprintln(supervisor.LogWriter(2), "garm-entrypoint: cannot protect the memory of this process:", err)
 	}
 	log := newLineQueue(supervisor.LogWriter(2))
 	a := app{
 		env:     os.Environ(),
-		stdout:  os.Stdout,
+		stdout:  supervisor.LogWriter(1),
 		stderr:  log,
 		signals: sigtrap.Signals,
 	}

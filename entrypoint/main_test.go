@@ -13,6 +13,7 @@ import (
 
 	"garm-entrypoint/entrypoint/garmconfig"
 	"garm-entrypoint/internal/fakegarm"
+	"garm-entrypoint/supervisor/sigtrap"
 )
 
 // fakeVariable makes the re-executed test binary a garm that does what the real
@@ -21,7 +22,7 @@ const fakeVariable = "FAKE_GARM"
 
 func TestMain(m *testing.M) {
 	// main.go imports the signal trap, which takes this process its Ctrl-C.
-	signal.Reset()
+	sigtrap.Signals.Release()
 	if mode := os.Getenv(fakeVariable); mode != "" {
 		os.Exit(fakeGarm(mode))
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -175,17 +176,16 @@ func (r *remote) ended(ctx context.Context) int {
 // cause.
 func (a *app) untilStopped() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	context.AfterFunc(ctx, a.signals.Wake)
 	go func() {
-		for {
-			select {
-			case sig := <-a.signals.Stops:
-				// SIGHUP means "rotate the logs" here; we have none.
-				if stop, ok := sig.(syscall.Signal); ok && stop != syscall.SIGHUP {
-					cancel(&stoppedError{stop})
-				}
-			case <-ctx.Done():
-				return
+		for ctx.Err() == nil {
+			a.signals.Wait(time.Time{})
+			// Any other, SIGHUP included, means nothing here: there are no logs to rotate.
+			switch next, _ := a.signals.Next(); next.Signal {
+			case syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT:
+				cancel(&stoppedError{next.Signal})
 			}
+			a.signals.ReapingNow() // we have no children
 		}
 	}()
 	return ctx, func() { cancel(nil) }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"garm-entrypoint/supervisor/signals"
 )
 
 // Command describes a child.
@@ -29,6 +31,8 @@ type Command struct {
 	HoldFor time.Duration
 	// StopTimeout is the time from the first stop signal to SIGKILL. Further stop signals do not change it; 0 means no limit.
 	StopTimeout time.Duration
+	// Last: no other child follows. What Close does begins when this one has ended, without waiting to be asked.
+	Last bool
 }
 
 // Child is a started child. The loop owns all fields but done and status, which is written before done is closed.
@@ -69,7 +73,7 @@ func (c *Child) Status() Status {
 func (c *Child) Stop() {
 	c.loop.do(func() {
 		if c.loop.child == c {
-			c.loop.deliverStop(c, syscall.SIGTERM)
+			c.loop.deliverStop(c, signals.Arrived{Signal: syscall.SIGTERM})
 		}
 	})
 }

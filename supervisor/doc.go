@@ -1,19 +1,15 @@
 // Package supervisor does what PID 1 of a container must do: it starts a child, forwards signals to it, reaps orphans, reports how the
 // child ended, and leaves nothing behind.
 //
-// One goroutine, the loop, owns all state and is the only waiter (wait4(-1)). Because it also is the only one that calls kill, a
-// signal can never reach a recycled process id, and nobody can steal the child's status. Therefore the process must not use
+// The loop, a goroutine with a thread to itself, owns all state and is the only waiter (wait4(-1)). Because it also is the only one that
+// calls kill, a signal can never reach a recycled process id, and nobody can steal the child's status. Therefore the process must not use
 // os/exec or os.Process.Wait beside a Supervisor, and must have one Supervisor at most.
 //
 // # Signals
 //
 // What arrives through package sigtrap goes to the child alone, never to its group. Signals that arrive while there is no child are
 // kept for the next one, once per kind. The first stop signal (SIGTERM, SIGINT, SIGQUIT) closes [Supervisor.StopRequested], and no child
-// starts after it. See package signals for what Go's runtime keeps for itself and what it merges.
-//
-// A write of our own to a closed pipe or socket makes the kernel send us SIGPIPE, which Go cannot tell from one sent by kill. [LogWriter]
-// and [WithoutSIGPIPE] keep such writes quiet. A network connection written after its peer has reset it may still forward one
-// SIGPIPE, which a Go program such as garm ignores.
+// starts after it. See package signals for the few that cannot be forwarded.
 //
 // A SIGSTOP that somebody sends to the child between its fork and its exec stops us too until the SIGCONT: package syscall waits for the
 // exec in the kernel (CLONE_VFORK). We send none there.

@@ -4,10 +4,13 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"garm-entrypoint/supervisor/signals"
 )
 
 // received handles a signal that was sent to us.
-func (l *loop) received(sig syscall.Signal) {
+func (l *loop) received(a signals.Arrived) {
+	sig := a.Signal
 	stop := isStopSignal(sig) || sig == syscall.SIGHUP && l.hungUp()
 	if stop {
 		l.noteStop(sig)
@@ -16,12 +19,12 @@ func (l *loop) received(sig syscall.Signal) {
 	}
 	switch c := l.child; {
 	case c == nil && !stop:
-		l.keep(sig)
+		l.keep(a)
 	case c == nil:
 	case stop:
-		l.deliverStop(c, sig)
+		l.deliverStop(c, a)
 	default:
-		l.deliver(c, sig)
+		l.deliver(c, a)
 	}
 }
 
@@ -40,39 +43,41 @@ func (l *loop) noteStop(sig syscall.Signal) {
 }
 
 // keep saves a signal for the next child, once per kind. As in the kernel, SIGCONT and the stops cancel each other (signal(7)).
-func (l *loop) keep(sig syscall.Signal) {
-	l.pending = slices.DeleteFunc(l.pending, func(p syscall.Signal) bool {
+func (l *loop) keep(a signals.Arrived) {
+	sig := a.Signal
+	l.pending = slices.DeleteFunc(l.pending, func(kept signals.Arrived) bool {
+		p := kept.Signal
 		return p == sig || sig == syscall.SIGCONT && isJobControlStop(p) || p == syscall.SIGCONT && isJobControlStop(sig)
 	})
-	l.pending = append(l.pending, sig)
+	l.pending = append(l.pending, a)
 }
 
 // deliver forwards a signal that does not ask the child to end.
-func (l *loop) deliver(c *Child, sig syscall.Signal) {
-	switch {
+func (l *loop) deliver(c *Child, a signals.Arrived) {
+	switch sig := a.Signal; {
 	case c.holds(sig):
 	case isJobControlStop(sig):
-		l.forwardJobControlStop(c, sig)
+		l.forwardJobControlStop(c, a)
 	case sig == syscall.SIGCONT:
 		l.forwardContinue(c)
 	default:
-		l.kill(c, sig)
+		l.forward(c, a)
 	}
 }
 
 // deliverStop asks the child to end and starts its StopTimeout. A stopped child is continued, because it could not act otherwise.
-func (l *loop) deliverStop(c *Child, sig syscall.Signal) {
+func (l *loop) deliverStop(c *Child, a signals.Arrived) {
 	l.reap() // is it alive, is it stopped?
 	if l.child != c {
 		return
 	}
-	if sig == syscall.SIGHUP && !c.cmd.Terminal {
-		sig = syscall.SIGTERM // SIGHUP means something else to a server
+	if a.Signal == syscall.SIGHUP && !c.cmd.Terminal {
+		a.Signal = syscall.SIGTERM // SIGHUP means something else to a server
 	}
 	if c.cmd.StopTimeout > 0 && c.killAt.IsZero() && !c.expired {
 		c.killAt = time.Now().Add(c.cmd.StopTimeout)
 	}
-	l.kill(c, sig)
+	l.forward(c, a)
 	if c.stopped {
 		c.stopReport = 0
 		l.wake(c)
@@ -103,16 +108,24 @@ func (l *loop) release(c *Child) {
 		return
 	}
 	for _, sig := range held {
-		l.deliver(c, sig)
+		l.deliver(c, signals.Arrived{Signal: sig})
 	}
 }
 
-// kill sends sig to the child alone, but for the keys of the terminal that were meant for its group. The child has not been reaped (only
-// we could have), so its id is still its own.
-func (l *loop) kill(c *Child, sig syscall.Signal) {
-	if c.cmd.Terminal && isFromTerminal(sig) && l.tty.give(c.pid) && syscall.Kill(-c.pid, sig) == nil {
-		return
+// forward sends the child what we got. A key of the terminal that came to our group was meant for the child's: it had the terminal, had we
+// been told that we are in the foreground (see jobcontrol.go).
+func (l *loop) forward(c *Child, a signals.Arrived) {
+	if c.cmd.Terminal && a.FromKernel && isFromTerminal(a.Signal) {
+		l.tty.give(c.pid)
+		if syscall.Kill(-c.pid, a.Signal) == nil {
+			return
+		}
 	}
+	l.kill(c, a.Signal)
+}
+
+// kill sends sig to the child alone. It has not been reaped (only we could have), so its id is still its own.
+func (l *loop) kill(c *Child, sig syscall.Signal) {
 	if err := syscall.Kill(c.pid, sig); err != nil {
 		l.log.warn("cannot forward "+signalName(sig)+" to the child: does it run as another user?", "pid", c.pid, "error", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,7 +40,7 @@ func (b *syncBuffer) String() string {
 func forwardable() (sigs []syscall.Signal) {
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
 		switch sig {
-		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPROF, 32, 33, 34:
+		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCHLD, syscall.SIGURG, 33:
 		default:
 			sigs = append(sigs, sig)
 		}
@@ -47,9 +48,14 @@ func forwardable() (sigs []syscall.Signal) {
 	return sigs
 }
 
+// seenByGo are those of them that a Go program with package os/signal gets to see.
+func seenByGo() []syscall.Signal {
+	return slices.DeleteFunc(forwardable(), func(sig syscall.Signal) bool { return sig == syscall.SIGPROF || sig == 32 || sig == 34 })
+}
+
 // blockable are those that Go lets us keep blocked, and so hand to a child blocked, which then cannot miss one.
 func blockable() (sigs []syscall.Signal) {
-	for _, sig := range forwardable() {
+	for _, sig := range seenByGo() {
 		switch sig {
 		case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGABRT, syscall.SIGBUS,
 			syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGTERM, syscall.SIGSTKFLT, syscall.SIGSYS,

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"garm-entrypoint/supervisor/signals"
 )
 
 // Job control. A shell above us sees one process: us. So when the child stops, we stop as well, and when the shell continues us (fg,
@@ -32,19 +34,19 @@ func isFromTerminal(sig syscall.Signal) bool {
 }
 
 // forwardJobControlStop stops the child as the signal asks.
-func (l *loop) forwardJobControlStop(c *Child, sig syscall.Signal) {
+func (l *loop) forwardJobControlStop(c *Child, a signals.Arrived) {
 	l.reap()
 	if l.child != c {
 		return
 	}
 	c.suspendUs = true
 	if c.stopped {
-		c.stopReport = sig // there will be no second report
+		c.stopReport = a.Signal // there will be no second report
 		return
 	}
 	c.stopInFlight = true
 	if c.cmd.Terminal {
-		l.kill(c, sig)
+		l.forward(c, a)
 		return
 	}
 	// A session without a terminal is an orphaned process group, in which the kernel discards these signals (signal(7)).
@@ -82,7 +84,7 @@ func (l *loop) suspend(c *Child) {
 		return
 	case !forwarded && !l.tty.given && !(c.cmd.Terminal && isTerminalAccess(sig)):
 		return // somebody stopped the child itself: that is not about us
-	case l.init || l.trap.Stops == nil || !resumable(): // without signals we would not see the SIGCONT
+	case l.init || !resumable():
 		l.log.warn("the child is stopped, and no shell above can continue it: send SIGCONT", "pid", c.pid, "signal", signalName(sig))
 		return
 	}
@@ -106,6 +108,6 @@ func (l *loop) checkHangup() {
 	}
 	l.noteStop(syscall.SIGHUP)
 	if c := l.child; c != nil && !c.cmd.Terminal {
-		l.deliverStop(c, syscall.SIGHUP)
+		l.deliverStop(c, signals.Arrived{Signal: syscall.SIGHUP})
 	}
 }

@@ -24,7 +24,7 @@ func init() {
 	roles["puppet"] = func() {
 		in, out := bufio.NewScanner(os.NewFile(3, "in")), os.NewFile(4, "out")
 		got := make(chan os.Signal, 1000)
-		for _, sig := range forwardable() {
+		for _, sig := range seenByGo() {
 			signal.Notify(got, sig)
 		}
 		go func() {
@@ -78,8 +78,7 @@ type model struct {
 }
 
 func newModel(seed uint64) *model {
-	trap := &signals.Trap{Stops: make(chan os.Signal, 16), Others: make(chan os.Signal, 256), Ready: make(chan struct{})}
-	close(trap.Ready)
+	trap := signals.Take()
 	s, err := New(Options{Signals: trap})
 	must(err)
 	return &model{rand: rand.New(rand.NewPCG(seed, seed)), trap: trap, s: s}
@@ -176,7 +175,7 @@ func (m *model) other() {
 	sigs := blockable()
 	sig := sigs[m.rand.IntN(len(sigs))]
 	m.note("%d", sig)
-	m.trap.Others <- sig
+	m.trap.Put(sig)
 	if m.child != nil {
 		m.expect(fmt.Sprintf("signal %d", sig))
 	} else if !slices.Contains(m.pending, sig) {
@@ -191,13 +190,13 @@ func (m *model) flood() {
 	}
 	m.note("flood")
 	for range m.rand.IntN(100) {
-		m.trap.Others <- syscall.SIGWINCH
+		m.trap.Put(syscall.SIGWINCH)
 	}
 	must(syscall.Kill(m.child.Pid(), syscall.SIGKILL))
 	m.ended(128 + 9)
 	// What came after the child's end is kept for the next one, what came before is not: both are right.
 	m.pending = slices.DeleteFunc(m.pending, func(sig syscall.Signal) bool { return sig == syscall.SIGWINCH })
-	m.trap.Others <- syscall.SIGWINCH
+	m.trap.Put(syscall.SIGWINCH)
 	m.pending = append(m.pending, syscall.SIGWINCH)
 }
 
@@ -216,9 +215,9 @@ func (m *model) stopAndContinue() {
 		return
 	}
 	m.note("TSTP, CONT")
-	m.trap.Others <- syscall.SIGTSTP
+	m.trap.Put(syscall.SIGTSTP)
 	m.poll("the child stops", func() bool { return state(m.child.Pid()) == 'T' })
-	m.trap.Others <- syscall.SIGCONT
+	m.trap.Put(syscall.SIGCONT)
 	m.expect("signal 18")
 }
 
@@ -260,7 +259,7 @@ func (m *model) askToStop() {
 	}
 	sig := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}[m.rand.IntN(3)]
 	m.note("%v", sig)
-	m.trap.Stops <- sig
+	m.trap.Put(sig)
 	if m.stop == 0 {
 		m.stop = sig
 	}

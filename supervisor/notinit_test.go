@@ -68,7 +68,7 @@ func TestSubreaper(t *testing.T) {
 func init() {
 	// filler forks until it may not any more, says so, and then prints signals.
 	roles["filler"] = func() {
-		threads.Reserve() // its own runtime must survive it too
+		threads.Reserve(threads.Busy) // its own runtime must survive it too
 		runtime.LockOSThread()
 		got := make(chan os.Signal, 10)
 		signal.Notify(got, syscall.SIGUSR1, syscall.SIGTERM)

@@ -9,32 +9,30 @@ const (
 	reapBatch = 1 << 14
 	// reapCheck is how many are reaped until the next look for signals, which come first.
 	reapCheck = 64
-	// reapHere is how many are reaped on the loop's own thread before the main thread is asked, which takes two switches.
-	reapHere = 8
+	// reapQuietly is how many are reaped in one go before more are expected, and SIGCHLD turned off.
+	reapQuietly = 8
 )
 
 // reap collects every status that is ready. SIGCHLD is merged by the kernel and by us, so it only means "look again".
 func (l *loop) reap() {
-	found := l.collect(reapHere)
-	if !found.drained && l.fork.main {
-		l.fork.do(func() { found = waitSome(reapBatch, l.childID(), l.urgent) })
-		l.note(found)
-	} else if !found.drained {
-		found = l.collect(reapBatch)
-	}
-	l.ending.alone = found.alone
+	found := l.collect(reapQuietly)
 	if !found.drained {
-		select { // more may be ready: come back after the signals
-		case l.children <- syscall.SIGCHLD:
-		default:
+		l.trap.WithoutSIGCHLD(func() { found = l.collect(reapBatch) })
+		if found.drained { // but what has died between the last look and the return of SIGCHLD told nobody
+			found = l.collect(reapQuietly)
 		}
 	}
+	l.ending.alone = found.alone
+	l.reapAgain = !found.drained // after the signals
 }
 
-// collect reaps up to n on this thread.
+// collect reaps up to n.
 func (l *loop) collect(n int) found {
-	found := waitSome(n, l.childID(), l.urgent)
-	l.note(found)
+	l.trap.ReapingNow()
+	found := waitSome(n, l.childID(), l.trap.Waiting)
+	for _, status := range found.child {
+		l.changed(l.child, status)
+	}
 	return found
 }
 
@@ -44,9 +42,6 @@ type found struct {
 	drained bool                 // nothing more is ready
 	alone   bool                 // there are no children at all
 }
-
-// urgent reports that something else waits for the loop. It may be called on any thread.
-func (l *loop) urgent() bool { return len(l.trap.Stops) > 0 || len(l.trap.Others) > 0 }
 
 // waitSome reaps up to n processes, fewer when something urgent comes up, and keeps what concerns the one with the id child.
 func waitSome(n, child int, urgent func() bool) (f found) {
@@ -81,13 +76,6 @@ func (l *loop) childID() int {
 	return l.child.pid
 }
 
-// note acts on what was found about the child.
-func (l *loop) note(f found) {
-	for _, status := range f.child {
-		l.changed(l.child, status)
-	}
-}
-
 // changed notes what wait4 said about the child.
 func (l *loop) changed(c *Child, status syscall.WaitStatus) {
 	switch {
@@ -97,7 +85,7 @@ func (l *loop) changed(c *Child, status syscall.WaitStatus) {
 		c.stopped = false
 	default:
 		c.status = Status{wait: status, expired: c.expired}
-		l.child = nil
+		l.child, l.lastEnded = nil, c.cmd.Last
 		l.tty.takeBack()
 		close(c.done)
 	}

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,8 +14,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
-	"garm-entrypoint/supervisor/signals"
+	"golang.org/x/sys/unix"
 )
 
 // Every signal that a Go program can catch reaches the child, once.
@@ -24,7 +26,7 @@ func TestForwardsEverySignal(t *testing.T) {
 		for _, terminal := range []bool{false, true} {
 			s := m.start(t, plan{Role: "printer", Terminal: terminal})
 			s.expect("ready")
-			for _, sig := range forwardable() {
+			for _, sig := range seenByGo() {
 				if sig == syscall.SIGTERM || !terminal && isJobControlStop(sig) {
 					continue
 				}
@@ -35,6 +37,60 @@ func TestForwardsEverySignal(t *testing.T) {
 			s.expect("15")
 			s.expectCode(0)
 		}
+	})
+}
+
+// The signals that Go keeps from its programs reach the child too: those do what they do by default, and end it.
+func TestForwardsWhatGoKeeps(t *testing.T) {
+	t.Parallel()
+	inModes(t, func(t *testing.T, m mode) {
+		for _, sig := range []syscall.Signal{syscall.SIGPROF, 32, 34} {
+			s := m.start(t, plan{Args: script("echo ready; exec sleep 60")})
+			s.expect("ready")
+			s.signal(sig)
+			s.expectCode(128 + int(sig))
+		}
+	})
+}
+
+func init() {
+	// counter counts the signals 35 and 40 until 64 comes, with which it must have been started blocked. The kernel hands out the lower
+	// numbers first.
+	roles["counter"] = func() {
+		fmt.Println("ready")
+		counts, set := make(map[int32]int), sigset(35, 40, 64)
+		for {
+			var info unix.Siginfo
+			_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&info)), 0, 8, 0, 0)
+			switch {
+			case errno == syscall.EINTR:
+			case errno != 0:
+				must(errno)
+			case info.Signo == 64:
+				fmt.Println(counts[35], counts[40])
+				os.Exit(0)
+			default:
+				counts[info.Signo]++
+			}
+		}
+	}
+}
+
+// Of a burst, each real-time signal reaches the child.
+func TestBurst(t *testing.T) {
+	t.Parallel()
+	const n = 500
+	inModes(t, func(t *testing.T, m mode) {
+		var s *supervised
+		withBlocked(blockable(), func() { s = m.start(t, plan{Role: "counter"}) })
+		s.expect("ready")
+		for range n {
+			s.signal(35)
+			s.signal(40)
+		}
+		s.signal(64)
+		s.expect(fmt.Sprint(n, n))
+		s.expectCode(0)
 	})
 }
 
@@ -157,6 +213,37 @@ func init() {
 	}
 }
 
+func init() {
+	// pipewriter writes to a pipe that nobody reads, which makes the kernel send SIGPIPE to the writer.
+	extras["pipewriter"] = func() {
+		var fds [2]int
+		must(syscall.Pipe2(fds[:], syscall.O_CLOEXEC))
+		must(syscall.Close(fds[0]))
+		for {
+			if _, err := syscall.Write(fds[1], []byte("x")); err != syscall.EPIPE {
+				must(errors.New("the pipe is not broken"))
+			}
+		}
+	}
+}
+
+// What the supervisor's own program brings on itself by writing is not forwarded; SIGPIPE from others is.
+func TestOwnSIGPIPEIsNotForwarded(t *testing.T) {
+	t.Parallel()
+	inModes(t, func(t *testing.T, m mode) {
+		s := m.start(t, plan{Role: "printer", Extra: "pipewriter"})
+		s.expect("ready")
+		s.silence(100 * time.Millisecond)
+		for range 20 {
+			s.signal(syscall.SIGPIPE)
+			s.expect("13")
+		}
+		s.signal(syscall.SIGTERM)
+		s.expect("15")
+		s.expectCode(0)
+	})
+}
+
 // A log that nobody reads any more neither ends the supervisor nor sends the child a SIGPIPE; SIGPIPE from others is forwarded.
 func TestBrokenStderr(t *testing.T) {
 	t.Parallel()
@@ -248,30 +335,6 @@ func init() {
 			}()
 		}
 	}
-}
-
-func init() {
-	// flood lets signals arrive that nobody takes from their channel, then a stop signal.
-	roles["flood"] = func() {
-		trap := signals.Take()
-		<-trap.Ready
-		for range 2 * cap(trap.Others) {
-			must(syscall.Kill(os.Getpid(), syscall.SIGUSR1))
-			trap.Settle()
-		}
-		must(syscall.Kill(os.Getpid(), syscall.SIGTERM))
-		fmt.Println(<-trap.Stops)
-	}
-}
-
-// No flood of other signals evicts a stop signal.
-func TestStopInAFlood(t *testing.T) {
-	t.Parallel()
-	cmd := modes[1].prepare(t, plan{})
-	cmd.Env = append(cmd.Env, roleVar+"=flood")
-	s := launch(t, cmd)
-	s.expect("terminated")
-	s.expectCode(0)
 }
 
 // Held signals wait for Release or HoldFor, and are delivered once; stop signals never wait.

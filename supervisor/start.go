@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// start forks and executes the child. It runs in the loop, so no signal can come between the fork and the moment we know the pid:
-// what arrives meanwhile waits in the channels.
-func (l *loop) start(cmd Command) (*Child, error) {
+// startChild forks and executes the child. It runs in the loop, so no signal can come between the fork and the moment we know the pid:
+// what arrives meanwhile waits in the trap.
+func (l *loop) startChild(cmd Command) (*Child, error) {
 	if l.child != nil {
 		return nil, ErrRunning
 	}
@@ -37,18 +37,11 @@ func (l *loop) start(cmd Command) (*Child, error) {
 	return c, nil
 }
 
-// receiveReady handles the signals that have arrived already: select picks at random, and a stop signal must win over a start.
+// receiveReady handles the signals that have arrived already: a stop signal must win over a start.
 func (l *loop) receiveReady() {
-	l.trap.Settle()
-	for {
-		select {
-		case sig := <-l.trap.Stops:
-			l.received(sig.(syscall.Signal))
-		case sig := <-l.trap.Others:
-			l.received(sig.(syscall.Signal))
-		default:
-			return
-		}
+	l.trap.Waiting()
+	for next, ok := l.trap.Next(); ok; next, ok = l.trap.Next() {
+		l.received(next)
 	}
 }
 
@@ -65,21 +58,18 @@ func (l *loop) forkExec(cmd Command) (pid int, err error) {
 		attr.Sys.Setsid = true
 	}
 	if !l.init {
-		// Our death takes the child along. The kernel ties this to the thread that forks (golang.org/issue/27505), hence the forker;
-		// package syscall closes the race with a parent that dies before the child has asked for it.
+		// Our death takes the child along. Package syscall closes the race with a parent that dies before the child has asked for it.
 		attr.Sys.Pdeathsig = syscall.SIGKILL
 	}
 	l.trap.IgnoreWhile(l.trap.Ignored, func() {
-		l.fork.do(func() {
-			if cmd.Umask >= 0 {
-				defer syscall.Umask(syscall.Umask(cmd.Umask))
-			}
-			if cmd.Terminal && l.tty.foreground() {
-				pid, err = l.tty.forkForeground(cmd.Path, cmd.Args, attr)
-				return
-			}
-			pid, err = syscall.ForkExec(cmd.Path, cmd.Args, attr)
-		})
+		if cmd.Umask >= 0 {
+			defer syscall.Umask(syscall.Umask(cmd.Umask))
+		}
+		if cmd.Terminal && l.tty.foreground() {
+			pid, err = l.tty.forkForeground(cmd.Path, cmd.Args, attr)
+			return
+		}
+		pid, err = syscall.ForkExec(cmd.Path, cmd.Args, attr)
 	})
 	return pid, err
 }

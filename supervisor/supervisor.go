@@ -31,7 +31,7 @@ type Options struct {
 	// Logger gets what the user should know. It is called from a goroutine of its own and may block: then lines are dropped, not
 	// signals. nil: nothing is logged.
 	Logger *slog.Logger
-	// Signals are the ones to forward: sigtrap.Signals in a program, nil to forward none.
+	// Signals are the ones to forward: sigtrap.Signals in a program. nil: they are taken now.
 	Signals *signals.Trap
 	// Grace is the time between SIGTERM and SIGKILL for what is left of the child's tree at Close. 0: DefaultGrace.
 	Grace time.Duration
@@ -46,9 +46,10 @@ type Supervisor struct {
 // New starts the loop. Unless we are PID 1 it makes this process the subreaper of its descendants, so that their orphans come to us
 // and not to a PID 1 that may not care (prctl(2), PR_SET_CHILD_SUBREAPER); where the kernel refuses, it logs a warning.
 //
-// It also creates the threads that we may ever need (see package threads) and fixes GOMAXPROCS at 2 or less.
+// It also creates the threads that we may ever need (see package threads; who calls
+// its Reserve first says how many) and fixes GOMAXPROCS at 2 or less.
 func New(opts Options) (*Supervisor, error) {
-	threads.Reserve()
+	threads.Reserve(threads.Busy)
 	l, err := newLoop(opts)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func New(opts Options) (*Supervisor, error) {
 			l.log.warn("cannot adopt orphans: the kernel refused to make us their reaper; run this as PID 1", "error", err)
 		}
 	}
-	go l.run()
+	l.start()
 	return &Supervisor{loop: l}, nil
 }
 
@@ -68,7 +69,7 @@ func New(opts Options) (*Supervisor, error) {
 func (s *Supervisor) Start(cmd Command) (*Child, error) {
 	var child *Child
 	err := ErrClosed
-	s.loop.do(func() { child, err = s.loop.start(cmd) })
+	s.loop.do(func() { child, err = s.loop.startChild(cmd) })
 	return child, err
 }
 

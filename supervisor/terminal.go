@@ -3,21 +3,21 @@ package supervisor
 import (
 	"os"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// terminal is our controlling terminal. The loop owns it; calls that change its foreground group run on the forker's thread.
+// terminal is our controlling terminal. The loop owns it.
 type terminal struct {
-	fork  *forker
 	fd    int // close-on-exec; -1: we have none
 	given bool
 	owner int // the group that had the foreground when we took it back
 }
 
 // openTerminal finds the controlling terminal: /dev/tty, or where a container lacks that, the standard descriptor it is open on.
-func openTerminal(fork *forker) *terminal {
-	t := &terminal{fork: fork, fd: -1}
+func openTerminal() *terminal {
+	t := &terminal{fd: -1}
 	if fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err == nil {
 		t.fd = fd
 		return t
@@ -60,7 +60,7 @@ func (t *terminal) group() int {
 	return group
 }
 
-// forkForeground starts a child in the foreground. It runs on the forker. Package syscall makes the child's group the foreground
+// forkForeground starts a child in the foreground. Package syscall makes the child's group the foreground
 // before it restores the signal mask, so the child is never stopped by SIGTTOU and never runs in the background.
 func (t *terminal) forkForeground(path string, args []string, attr *syscall.ProcAttr) (int, error) {
 	attr.Sys.Foreground, attr.Sys.Ctty = true, t.fd
@@ -83,10 +83,7 @@ func (t *terminal) give(child int) bool {
 	if !t.foreground() {
 		return false
 	}
-	t.given = false // or a shell took it from the child when somebody had stopped us
-	t.fork.do(func() {
-		t.given = t.owner > 0 && t.setGroup(t.owner) == nil || t.setGroup(child) == nil
-	})
+	t.given = t.owner > 0 && t.setGroup(t.owner) == nil || t.setGroup(child) == nil
 	t.owner = 0
 	return t.given
 }
@@ -102,12 +99,12 @@ func (t *terminal) takeBack() bool {
 		return false // the shell took it when somebody had stopped us alone, and would end if we took it away
 	}
 	t.owner = group
-	t.fork.do(func() { _ = t.setGroup(syscall.Getpgrp()) }) // fails only when the terminal is gone
+	_ = t.setGroup(syscall.Getpgrp()) // fails only when the terminal is gone
 	return true
 }
 
 // setGroup is tcsetpgrp(3). SIGTTOU is blocked meanwhile: the call comes from a background group, and a caught SIGTTOU would restart it
-// for ever. It runs on the forker.
+// for ever.
 func (t *terminal) setGroup(group int) error {
 	restore := blockInThread(syscall.SIGTTOU)
 	defer restore()
@@ -131,7 +128,7 @@ func blockInThread(sigs ...syscall.Signal) (restore func()) {
 }
 
 func sigset(sigs ...syscall.Signal) (set unix.Sigset_t) {
-	const bits = 8 * int(ptrSize)
+	const bits = 8 * int(unsafe.Sizeof(set.Val[0]))
 	for _, sig := range sigs {
 		n := int(sig) - 1
 		set.Val[n/bits] |= 1 << (n % bits)

@@ -1,23 +1,30 @@
 package early
 
-import "testing"
+import (
+	"testing"
 
-func TestSupervises(t *testing.T) {
+	"garm-entrypoint/supervisor/threads"
+)
+
+func TestSpareFor(t *testing.T) {
 	for _, c := range []struct {
 		args []string
-		want bool
+		want int
 	}{
-		{nil, true},
-		{[]string{"garm-entrypoint"}, true},
-		{[]string{"garm-entrypoint", "run", "--init=false"}, true},
-		{[]string{"garm-entrypoint", "exec", "--", "watch"}, true},
-		{[]string{"garm-entrypoint", "sh"}, true},
-		{[]string{"garm-entrypoint", "--config", "x"}, true},
-		{[]string{"garm-entrypoint", "healthcheck", "--live"}, false},
-		{[]string{"garm-entrypoint", "version"}, false},
+		{nil, threads.Busy},
+		{[]string{"garm-entrypoint"}, threads.Busy},
+		{[]string{"garm-entrypoint", ""}, threads.Busy},
+		{[]string{"garm-entrypoint", "run", "--init=false"}, threads.Busy},
+		{[]string{"garm-entrypoint", "garm", "-version"}, threads.Busy},
+		{[]string{"garm-entrypoint", "--config", "x"}, threads.Busy},
+		{[]string{"garm-entrypoint", "exec", "--", "watch"}, threads.Idle},
+		{[]string{"garm-entrypoint", "sh"}, threads.Idle},
+		{[]string{"garm-entrypoint", "healthcheck", "--live"}, 0},
+		{[]string{"garm-entrypoint", "init", "--spawn"}, 0},
+		{[]string{"garm-entrypoint", "version"}, 0},
 	} {
-		if got := supervises(c.args); got != c.want {
-			t.Errorf("%q: %t", c.args, got)
+		if got := spareFor(c.args); got != c.want {
+			t.Errorf("%q: %d", c.args, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	_ "github.com/cloudbase/garm/client"
 
@@ -11,5 +12,7 @@ import (
 
 func main() {
 	fmt.Println("main")
-	fmt.Println(<-sigtrap.Signals.Stops)
+	sigtrap.Signals.Wait(time.Time{})
+	next, _ := sigtrap.Signals.Next()
+	fmt.Println(next.Signal)
 }
