@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// ours is the contender that is judged.
-const ours = "garm-entrypoint"
+const (
+	// ours is the contender that is judged.
+	ours = "garm-entrypoint"
+	// least is testdata/least, which shows what Go itself costs. It can neither forward nor reap.
+	least = "least Go"
+)
 
 // contender is an init that is measured.
 type contender struct {
@@ -16,13 +20,14 @@ type contender struct {
 	plain, pid1 []string
 }
 
-// contenders are ours and the ones of Debian that it is compared with.
-func contenders(entrypoint string) []contender {
+// contenders are ours, the ones of Debian that it is compared with, and the least.
+func contenders(entrypoint, leastPath string) []contender {
 	all := []contender{
 		{name: ours, path: entrypoint, plain: []string{"exec", "--"}},
 		{name: "tini", plain: []string{"-s", "--"}, pid1: []string{"--"}}, // -s: reaps also when it is not PID 1
 		{name: "dumb-init", plain: []string{"--"}},
 		{name: "catatonit", plain: []string{"--"}},
+		{name: least, path: leastPath},
 	}
 	for i := range all {
 		if all[i].path == "" {
@@ -46,6 +51,15 @@ func (b *bench) run(c contender, pid1 bool, args ...string) *process {
 
 // interleave measures the inits turn by turn, each turn in another order.
 func (b *bench) interleave(turns int, measure func(c contender)) {
+	b.withLeast(turns, func(c contender) {
+		if c.name != least {
+			measure(c)
+		}
+	})
+}
+
+// withLeast does so too, with the least, for what that can do.
+func (b *bench) withLeast(turns int, measure func(c contender)) {
 	for turn := range turns {
 		for i := range b.inits {
 			if c := b.inits[(i+turn)%len(b.inits)]; c.path != "" {
@@ -67,7 +81,7 @@ type figure struct {
 func best(peers map[string]samples) samples {
 	var best samples
 	for name, s := range peers {
-		if name != ours && len(s) > 0 && (best == nil || s.median() < best.median()) {
+		if name != ours && name != least && len(s) > 0 && (best == nil || s.median() < best.median()) {
 			best = s
 		}
 	}

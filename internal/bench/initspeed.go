@@ -13,7 +13,7 @@ func (b *bench) startFigures() (figures []figure) {
 		f.met = func(own samples, peers map[string]samples) bool {
 			return scaled(own.median(), 4*time.Millisecond, best(peers).median(), time.Millisecond)
 		}
-		b.interleave(b.starts, func(c contender) {
+		b.withLeast(b.starts, func(c contender) {
 			p := b.run(c, way.pid1, "start")
 			f.record(c, p.stamp()-p.announced)
 			p.expect(0)
@@ -65,7 +65,7 @@ func (b *bench) exitFigures() (figures []figure) {
 		f.met = func(own samples, peers map[string]samples) bool {
 			return own.median() < best(peers).median()+500*time.Microsecond
 		}
-		b.interleave(b.exits, func(c contender) {
+		b.withLeast(b.exits, func(c contender) {
 			p := b.run(c, way.pid1, "exit")
 			p.stamp() // started
 			out := p.out

@@ -25,6 +25,23 @@ func (b *bench) buildProbe() string {
 	return binary
 }
 
+//go:embed testdata/least/main.go
+var leastSource []byte
+
+// buildLeast compiles it as our own binary is compiled.
+func (b *bench) buildLeast() string {
+	source, binary := filepath.Join(b.dir, "least.go"), filepath.Join(b.dir, "linked")
+	if err := os.WriteFile(source, leastSource, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("cannot compile the least: %v\n%s", err, out)
+	}
+	return b.copyOf(binary, "least")
+}
+
 // canBePID1 tries it.
 func (b *bench) canBePID1() bool {
 	cmd := exec.Command(b.probe, "launch", "pid1", b.probe)
