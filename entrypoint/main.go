@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"slices"
@@ -34,15 +35,19 @@ func process() {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		fmt.Fprintln(supervisor.LogWriter(2), "garm-entrypoint: cannot protect the memory of this process:", err)
 	}
-	log := newLineQueue(supervisor.LogWriter(2))
+	lines := newLineQueue(supervisor.LogWriter(2))
+	// Libraries must not write past it: package os would end us where nobody
+	// reads any more.
+	log.SetOutput(lines)
+	os.Stdout, os.Stderr = nil, nil
 	a := app{
 		env:     os.Environ(),
 		stdout:  supervisor.LogWriter(1),
-		stderr:  log,
+		stderr:  lines,
 		signals: sigtrap.Signals,
 	}
 	code := a.run(os.Args[1:])
-	log.flush()
+	lines.flush()
 	os.Exit(code)
 }
 
@@ -55,6 +60,9 @@ type app struct {
 
 // run carries out a command line and returns the exit code.
 func (a *app) run(args []string) int {
+	if err := a.signals.Err(); err != nil {
+		return a.fail(err)
+	}
 	inv, err := parse(args)
 	if err != nil {
 		return a.fail(err)

@@ -20,7 +20,7 @@
 // runtime's RLIMIT_NOFILE); no descriptors of ours but 0, 1, 2 and the ones asked for. Where 0, 1 or 2 was closed, Go's runtime has opened
 // /dev/null in its place (runtime/fds_unix.go), and so the child has /dev/null there.
 //
-// Ignored signals: SIGHUP, SIGINT, SIGTSTP, SIGTTIN and SIGTTOU stay ignored. For all others Go installs a handler before any of
+// Ignored signals: SIGHUP, SIGINT, SIGTSTP, SIGTTIN, SIGTTOU, 32 and 34 stay ignored. For all others Go installs a handler before any of
 // our code runs and forgets what was there, so the child starts with their default.
 //
 // Signal mask: as we got it, but for the signals which Go must unblock in every thread (SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP,

@@ -1,14 +1,44 @@
 package supervisor
 
 import (
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// setAction sets what happens on a signal in this process: 0, the default, or 1, ignore it.
+func setAction(sig syscall.Signal, handler uintptr) {
+	action := [4]uintptr{handler}
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0); errno != 0 {
+		must(errno)
+	}
+}
+
+// keptVar is the role to go on with.
+const keptVar = "SUPERVISOR_TEST_KEPT"
+
+func init() {
+	// ignorer ignores what no shell can, and executes its arguments.
+	roles["ignorer"] = func() {
+		for _, sig := range []syscall.Signal{32, 34} {
+			setAction(sig, 1)
+		}
+		role := os.Getenv(keptVar)
+		os.Unsetenv(keptVar)
+		if os.Unsetenv(roleVar); role != "" {
+			os.Setenv(roleVar, role)
+		}
+		path, err := exec.LookPath(os.Args[1])
+		must(err)
+		must(syscall.Exec(path, os.Args[1:], os.Environ()))
+	}
+}
 
 // The child finds what it would have found without us.
 func TestInheritance(t *testing.T) {
@@ -29,8 +59,8 @@ func TestInheritance(t *testing.T) {
 		"arguments":       "cat /proc/self/cmdline",
 	}
 	// All that a parent can hand down. prlimit sets soft limits below the hard ones, which Go raises for itself.
-	const setup = `cd /tmp; umask 0137; ulimit -c 0; echo 123 > /proc/self/oom_score_adj; trap "" HUP INT TSTP TTIN TTOU;
-		exec nice -n 3 prlimit --nofile=100:200 --nproc=5000:6000 --cpu=1000:2000 env ODD="$(printf 'a\nb\200\377=')" = "$@"`
+	setup := `cd /tmp; umask 0137; ulimit -c 0; echo 123 > /proc/self/oom_score_adj; trap "" HUP INT TSTP TTIN TTOU;
+		exec env ` + keptVar + `="$` + roleVar + `" ` + roleVar + `=ignorer ` + selfPath() + ` nice -n 3 prlimit --nofile=100:200 --nproc=5000:6000 --cpu=1000:2000 env ODD="$(printf 'a\nb\200\377=')" = "$@"`
 	for name, probe := range probes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

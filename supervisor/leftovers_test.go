@@ -150,3 +150,39 @@ func TestLeftoversWithoutProc(t *testing.T) {
 		}
 	})
 }
+
+func init() {
+	// closer calls Close while its child, which does not heed SIGTERM, still runs.
+	roles["closer"] = func() {
+		s, err := New(Options{Grace: time.Hour})
+		must(err)
+		_, err = s.Start(plan{Args: script(`trap "echo asked" TERM; echo ready; while :; do sleep 600 & wait; done`)}.command())
+		must(err)
+		readLine()
+		s.Close()
+	}
+}
+
+// Close ends as soon as nothing is left, whoever comes to know it first: here it is who wants to know whether the child still lives, to
+// forward a signal that came before its end was noticed.
+func TestCloseWithTheLastDeath(t *testing.T) {
+	t.Parallel()
+	inModes(t, func(t *testing.T, m mode) {
+		cmd := m.prepare(t, plan{})
+		cmd.Env = append(cmd.Env, roleVar+"=closer")
+		s := launch(t, cmd)
+		s.expect("ready")
+		s.say("go on")
+		s.expect("asked")
+		child := onlyChild(t, s)
+		s.signal(syscall.SIGSTOP)
+		eventually(t, "it is stopped", func() bool { return state(s.cmd.Process.Pid) == 'T' })
+		s.signal(syscall.SIGQUIT)
+		for _, pid := range append(childrenOf(child), child) {
+			must(syscall.Kill(pid, syscall.SIGKILL))
+		}
+		eventually(t, "the child is dead", func() bool { return state(child) == 'Z' })
+		s.signal(syscall.SIGCONT)
+		s.expectCode(0)
+	})
+}

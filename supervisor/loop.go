@@ -97,6 +97,9 @@ func (l *loop) handle(event func()) {
 	if l.lastEnded {
 		l.close()
 	}
+	if l.ending.active() && l.ending.alone { // found by whoever reaped
+		l.ending.done = true
+	}
 	l.arm()
 	if c := l.child; c != nil && c.stopReport != 0 {
 		l.suspend(c) // comes back after the pause that it may make of us, hence after arm

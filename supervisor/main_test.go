@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 		if signal.Ignored(syscall.SIGHUP) { // by nohup: what we start must not inherit that
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		}
+		for _, sig := range []syscall.Signal{32, 34} {
+			setAction(sig, 0)
+		}
 		os.Exit(m.Run())
 	}
 	f, ok := roles[role]

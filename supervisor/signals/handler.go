@@ -21,8 +21,13 @@ var (
 // childTold is 1 from a SIGCHLD that was written to the pipe until ReapingNow: further ones would say nothing new.
 var childTold uint32
 
-// untold has bits set, by their numbers modulo 64, for signals that did not fit into the pipe.
-var untold uint64
+// untold has bits set, by their numbers modulo 64, for signals that did not fit into the pipe. Another thread may meanwhile have read that
+// empty and looked here before the bit was set: hence one more record, of nothing, is written, or the pipe is still full.
+var (
+	untold uint64
+	//lint:ignore U1000 by assembly
+	nothing record
+)
 
 // record is the beginning of a siginfo_t of 64 bits, which is what the handler writes.
 type record struct {

@@ -9,11 +9,11 @@ import (
 // last is the highest signal number of Linux on every architecture that Go supports but MIPS.
 const last = 64
 
-// keptByGo are the signals whose disposition Go leaves alone (runtime/sigtab_linux_generic.go, _SigDefault), together with SIGHUP and
-// SIGINT, for which it respects SIG_IGN (os/signal, "Default behavior of signals in Go programs"). Whether any other signal was
+// keptByGo are the signals whose disposition Go leaves alone (runtime/sigtab_linux_generic.go, _SigDefault and _SigSetStack), together with
+// SIGHUP and SIGINT, for which it respects SIG_IGN (os/signal, "Default behavior of signals in Go programs"). Whether any other signal was
 // ignored is lost before the first line of a Go program runs.
 var keptByGo = [...]syscall.Signal{
-	syscall.SIGHUP, syscall.SIGINT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
+	syscall.SIGHUP, syscall.SIGINT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, 32, 34,
 }
 
 // Take takes every signal from now on, once and for all, except
@@ -22,8 +22,9 @@ var keptByGo = [...]syscall.Signal{
 //   - 33, which it sends to them for system calls that all must make (SIGSETXID).
 //
 // SIGCHLD is taken too, for Trap.Children. Faults of our own (SIGSEGV and the like) remain Go panics; the same signals sent by kill
-// arrive here. SIGPIPE that we cause ourselves, by writing to a pipe or socket that nobody reads, vanishes: only the error EPIPE tells.
-// (But package os ends the process after EPIPE on its Stdout and Stderr, see its File.Write; write to the descriptors then.)
+// arrive here. SIGPIPE that we cause ourselves, by writing to a pipe or socket that nobody reads, vanishes, only the error EPIPE tells;
+// and so does SIGXFSZ. But package os ends the process after EPIPE on its Stdout and Stderr (see its File.Write), which package log
+// writes to as well: a program must write to the descriptors itself.
 //
 // Package os/signal gets none of them any more. See Err for what can go wrong.
 var Take = sync.OnceValue(func() *Trap {

@@ -16,10 +16,6 @@ const (
 	queueLimit = 1 << 16
 	// siKernel is SI_KERNEL.
 	siKernel = 0x80
-	// pipeSize in bytes lets 43,000 signals arrive that the program cannot look at yet; of the ones that come then, one of each kind is
-	// kept. The kernel has the memory only while they are there, and where an administrator wants that (pipe(7)) it gives us no more
-	// than the 64 KiB that everybody has: 2,700.
-	pipeSize = 1 << 20
 )
 
 // Arrived is a signal that has arrived.
@@ -30,7 +26,8 @@ type Arrived struct {
 }
 
 // Trap is where the signals arrive, in their order. Of a standard signal one waits at a time, as in the kernel (signal(7)); the real-time
-// ones are all kept, up to 65,536.
+// ones are all kept, up to 65,536; of those that come while 2,700 are there that the program could not look at yet (a full pipe, pipe(7)),
+// one of each kind.
 type Trap struct {
 	// Ignored lists the signals that were ignored when the process started, of those of which Go lets us know (see Take).
 	Ignored []syscall.Signal
@@ -52,13 +49,12 @@ type Trap struct {
 
 // New makes a trap for nothing but Put, for tests; see Take.
 func New() *Trap {
-	t := &Trap{self: uint32(syscall.Getpid())}
+	t := &Trap{self: uint32(syscall.Getpid()), read: -1, write: -1}
 	var fds [2]int
 	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
 		t.err = &pipeError{err}
 		return t
 	}
-	_, _, _ = syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fds[0]), syscall.F_SETPIPE_SZ, pipeSize)
 	t.read, t.write = fds[0], fds[1]
 	return t
 }
@@ -75,8 +71,8 @@ func (e *pipeError) Unwrap() error { return e.cause }
 // Err says why the signals could not be taken: no file descriptor was left. Such a trap must not be used.
 func (t *Trap) Err() error { return t.err }
 
-// Wait returns when there is something for Next, while Children is true, after Wake, or at a time; zero: never. It blocks the calling
-// thread. One goroutine at a time may wait.
+// Wait returns when there is something for Next, while Children is true, after Wake, or at a time; zero: never; and now and then for
+// nothing. It blocks the calling thread. One goroutine at a time may wait.
 func (t *Trap) Wait(until time.Time) {
 	if !t.settle() && !t.woken.Load() {
 		t.poll(until)
@@ -96,8 +92,10 @@ func (t *Trap) poll(until time.Time) {
 		fd              int32
 		events, revents int16
 	}{int32(t.read), 1 /* POLLIN */, 0}
-	// EINTR: a handler has run, and has told by the pipe.
-	_, _, _ = syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fd)), 1, uintptr(unsafe.Pointer(limit)), 0, 0, 0)
+	_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fd)), 1, uintptr(unsafe.Pointer(limit)), 0, 0, 0)
+	if errno != 0 && errno != syscall.EINTR { // refused, by a seccomp profile: look now and then
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // Wake ends a Wait, or the next one.
@@ -127,7 +125,7 @@ func (t *Trap) Next() (next Arrived, ok bool) {
 	return next, true
 }
 
-// Waiting reports whether there is something for Next. It may be called beside Wait.
+// Waiting reports whether there is something for Next. It is for the goroutine that waits, which else would not notice.
 func (t *Trap) Waiting() bool {
 	t.settle()
 	t.mu.Lock()
@@ -193,13 +191,18 @@ func (t *Trap) settle() bool {
 // sortUntold receives those for which the pipe had no room.
 func (t *Trap) sortUntold() {
 	for set := atomic.SwapUint64(&untold, 0); set != 0; set &= set - 1 {
-		sig := bits.TrailingZeros64(set)
+		sig := syscall.Signal(bits.TrailingZeros64(set))
 		if sig == 0 {
 			sig = last
 		}
-		t.sort(record{signo: int32(sig)})
+		if !ofOurWriting(sig) { // nobody knows who sent it
+			t.sort(record{signo: int32(sig)})
+		}
 	}
 }
+
+// ofOurWriting reports whether writing may bring on a signal: where nobody reads, or beyond RLIMIT_FSIZE.
+func ofOurWriting(sig syscall.Signal) bool { return sig == syscall.SIGPIPE || sig == syscall.SIGXFSZ }
 
 // sort puts a signal where it belongs.
 func (t *Trap) sort(r record) {
@@ -207,7 +210,7 @@ func (t *Trap) sort(r record) {
 	case sig == 0: // from Wake
 	case sig == syscall.SIGCHLD:
 		t.children = true
-	case sig == syscall.SIGPIPE && r.pid == t.self: // the kernel says so of a write of our own (kernel/signal.c, SEND_SIG_NOINFO)
+	case ofOurWriting(sig) && r.pid == t.self: // as the kernel says of a write of our own (kernel/signal.c, SEND_SIG_NOINFO)
 	default:
 		t.put(Arrived{Signal: sig, FromKernel: r.code == siKernel})
 	}
