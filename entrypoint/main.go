@@ -46,7 +46,7 @@ func process() {
 		stderr:  lines,
 		signals: sigtrap.Signals,
 	}
-	code := a.run(os.Args[1:])
+	code := a.start(os.Args[1:])
 	lines.flush()
 	os.Exit(code)
 }
@@ -58,11 +58,16 @@ type app struct {
 	signals        *signals.Trap
 }
 
-// run carries out a command line and returns the exit code.
-func (a *app) run(args []string) int {
+// start runs what was asked for, if we can be stopped while we do.
+func (a *app) start(args []string) int {
 	if err := a.signals.Err(); err != nil {
 		return a.fail(err)
 	}
+	return a.run(args)
+}
+
+// run carries out a command line and returns the exit code.
+func (a *app) run(args []string) int {
 	inv, err := parse(args)
 	if err != nil {
 		return a.fail(err)

@@ -11,6 +11,9 @@
 // kept for the next one, once per kind. The first stop signal (SIGTERM, SIGINT, SIGQUIT) closes [Supervisor.StopRequested], and no child
 // starts after it. See package signals for the few that cannot be forwarded.
 //
+// One that somebody sends to the child between its fork and its exec may count as sent to us, and then is forwarded to it: until the exec it
+// has our handler for SIGCONT, the job-control stops, 32 and 34.
+//
 // A SIGSTOP that somebody sends to the child between its fork and its exec stops us too until the SIGCONT: package syscall waits for the
 // exec in the kernel (CLONE_VFORK). We send none there.
 //

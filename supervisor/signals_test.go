@@ -79,7 +79,7 @@ func init() {
 // Of a burst, each real-time signal reaches the child.
 func TestBurst(t *testing.T) {
 	t.Parallel()
-	const n = 500
+	const n = 200
 	inModes(t, func(t *testing.T, m mode) {
 		var s *supervised
 		withBlocked(blockable(), func() { s = m.start(t, plan{Role: "counter"}) })

@@ -16,6 +16,13 @@ TEXT handler<>(SB),NOSPLIT|NOFRAME,$0
 	MOVQ	·goHandler(SB), AX
 	JMP	AX
 sent:
+	MOVQ	·writing(SB), AX
+	BTQ	DI, AX
+	JCC	others
+	MOVL	16(SI), AX	// si_pid
+	CMPL	AX, ·self(SB)
+	JEQ	done
+others:
 	CMPL	DI, $17	// SIGCHLD
 	JNE	tell
 	MOVL	$1, AX

@@ -17,6 +17,14 @@ TEXT handler<>(SB),NOSPLIT|NOFRAME,$0
 	MOVD	·goHandler(SB), R3
 	JMP	(R3)
 sent:
+	MOVD	·writing(SB), R3
+	LSR	R0, R3, R3
+	TBZ	$0, R3, others
+	MOVW	16(R1), R3	// si_pid
+	MOVW	·self(SB), R4
+	CMPW	R4, R3
+	BEQ	done
+others:
 	CMPW	$17, R0	// SIGCHLD
 	BNE	tell
 	MOVD	$·childTold(SB), R3

@@ -44,12 +44,11 @@ type Trap struct {
 	action      sigaction // of a signal that is taken
 	before      [last + 1]sigaction
 	err         error
-	self        uint32 // our process id
 }
 
 // New makes a trap for nothing but Put, for tests; see Take.
 func New() *Trap {
-	t := &Trap{self: uint32(syscall.Getpid()), read: -1, write: -1}
+	t := &Trap{read: -1, write: -1}
 	var fds [2]int
 	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
 		t.err = &pipeError{err}
@@ -195,14 +194,9 @@ func (t *Trap) sortUntold() {
 		if sig == 0 {
 			sig = last
 		}
-		if !ofOurWriting(sig) { // nobody knows who sent it
-			t.sort(record{signo: int32(sig)})
-		}
+		t.sort(record{signo: int32(sig)})
 	}
 }
-
-// ofOurWriting reports whether writing may bring on a signal: where nobody reads, or beyond RLIMIT_FSIZE.
-func ofOurWriting(sig syscall.Signal) bool { return sig == syscall.SIGPIPE || sig == syscall.SIGXFSZ }
 
 // sort puts a signal where it belongs.
 func (t *Trap) sort(r record) {
@@ -210,7 +204,6 @@ func (t *Trap) sort(r record) {
 	case sig == 0: // from Wake
 	case sig == syscall.SIGCHLD:
 		t.children = true
-	case ofOurWriting(sig) && r.pid == t.self: // as the kernel says of a write of our own (kernel/signal.c, SEND_SIG_NOINFO)
 	default:
 		t.put(Arrived{Signal: sig, FromKernel: r.code == siKernel})
 	}
