@@ -151,11 +151,16 @@ func TestFreePort(t *testing.T) {
 	}
 	for port := range seen { // held, and yet free for who asks for it
 		for _, host := range []string{"127.0.0.1", "0.0.0.0"} {
-			listener, err := net.Listen("tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = listener.Close()
+			address := net.JoinHostPort(host, strconv.Itoa(port))
+			// A listener that was closed lives on for a moment where another
+			// test is just forking: its child has it until it executes.
+			Eventually(t, 10*time.Second, "somebody may listen on "+address, func() bool {
+				listener, err := net.Listen("tcp4", address)
+				if err == nil {
+					_ = listener.Close()
+				}
+				return err == nil
+			})
 		}
 	}
 }
