@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"syscall"
+	"unsafe"
 )
 
 const (
@@ -49,13 +50,9 @@ func waitSome(n, child int, urgent func() bool) (f found) {
 		if i%reapCheck == reapCheck-1 && urgent() {
 			return f
 		}
-		var status syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG|syscall.WUNTRACED|syscall.WCONTINUED, nil)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || pid == 0 {
-			f.drained, f.alone = true, err == syscall.ECHILD
+		pid, status, errno := waitNow()
+		if pid == 0 {
+			f.drained, f.alone = true, errno == syscall.ECHILD
 			return f
 		}
 		if pid == child {
@@ -66,6 +63,17 @@ func waitSome(n, child int, urgent func() bool) (f found) {
 		}
 	}
 	return f
+}
+
+// waitNow is wait4(2) without waiting, hence without telling Go's scheduler of it, for any child; pid is 0 when there is nothing.
+func waitNow() (pid int, status syscall.WaitStatus, errno syscall.Errno) {
+	var raw uint32
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&raw)),
+		syscall.WNOHANG|syscall.WUNTRACED|syscall.WCONTINUED, 0, 0, 0)
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	return int(r), syscall.WaitStatus(raw), 0
 }
 
 // childID is the child's process id, or 0, which no process has.
