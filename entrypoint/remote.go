@@ -185,7 +185,7 @@ func (a *app) untilStopped() (context.Context, context.CancelFunc) {
 			case syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT:
 				cancel(&stoppedError{next.Signal})
 			}
-			a.signals.ReapingNow() // we have no children
+			a.signals.ReapingNow() // we have no children, and a stray SIGCHLD must not end each Wait
 		}
 	}()
 	return ctx, func() { cancel(nil) }

@@ -41,7 +41,7 @@ func TestLibraryLogsToNobody(t *testing.T) {
 }
 
 // answerTwice gives every request an answer that makes it be sent again, and
-// another one while the connection is idle.
+// behind it another one, which is found when the connection is idle.
 func answerTwice(l net.Listener, requests chan<- struct{}) {
 	for {
 		conn, err := l.Accept()
@@ -55,9 +55,8 @@ func answerTwice(l net.Listener, requests chan<- struct{}) {
 					return
 				}
 				requests <- struct{}{}
-				fmt.Fprint(conn, "HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
-				time.Sleep(100 * time.Millisecond) // until the answer was taken
-				fmt.Fprint(conn, "HTTP/1.1 200 stray\r\n\r\n")
+				fmt.Fprint(conn, "HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"+
+					"HTTP/1.1 200 stray\r\n\r\n")
 			}
 		}()
 	}

@@ -17,6 +17,7 @@ import (
 
 	"garm-entrypoint/supervisor/mainthread"
 	"garm-entrypoint/supervisor/signals"
+	"garm-entrypoint/supervisor/threads"
 )
 
 // The test binary plays all parts: the variables say which. Without them it runs the tests.
@@ -64,6 +65,7 @@ type plan struct {
 	Pause   bool     // before the start: print "paused" and wait for a line on stdin
 	Release bool     // wait for a line on stdin, then Release
 	Repeat  int      // start the child again and again, print how each ended
+	Spare   int      // threads to reserve; 0: as New does
 	Extra   string   // what the supervisor's process does beside: see extras
 	Proc    string   // "mount": a fresh /proc; "hide": none
 }
@@ -81,6 +83,9 @@ func init() {
 			must(syscall.Mount("proc", "/proc", "proc", 0, ""))
 		case "hide":
 			must(syscall.Mount("tmpfs", "/proc", "tmpfs", 0, ""))
+		}
+		if p.Spare > 0 {
+			threads.Reserve(p.Spare)
 		}
 		s, err := New(Options{
 			Logger:  slog.New(slog.NewTextHandler(LogWriter(2), nil)),

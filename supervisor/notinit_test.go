@@ -131,13 +131,21 @@ func TestProcessLimit(t *testing.T) {
 	}
 	requireTool(t, "prlimit")
 	dir := publicCopy(t)
-	for i, m := range modes {
-		t.Run(m.name, func(t *testing.T) {
+	for i, test := range []struct {
+		mode
+		spare int
+		extra string
+	}{
+		{modes[0], threads.Busy, "stress"}, {modes[1], threads.Busy, "stress"},
+		{modes[0], threads.Idle, ""}, {modes[1], threads.Idle, ""},
+	} {
+		m := test.mode
+		t.Run(fmt.Sprint(m.name, ", ", test.spare, " spare"), func(t *testing.T) {
 			t.Parallel()
 			if m.init {
 				needNamespaces(t)
 			}
-			cmd := m.prepare(t, plan{Role: "filler", Extra: "stress", Proc: "as it is", Grace: 10 * time.Millisecond})
+			cmd := m.prepare(t, plan{Role: "filler", Spare: test.spare, Extra: test.extra, Proc: "as it is", Grace: 10 * time.Millisecond})
 			cmd.Args = []string{"sh", "-c", `exec prlimit --nproc=60 "$0"`, dir + "/self"}
 			cmd.Path = "/bin/sh"
 			stress := filepath.Join(dir, "stress-"+itoa(i))

@@ -227,20 +227,26 @@ func init() {
 	}
 }
 
+// expectForeignSIGPIPEOnly wants a printer that gets the SIGPIPE of the test and no other.
+func (s *supervised) expectForeignSIGPIPEOnly() {
+	s.t.Helper()
+	s.expect("ready")
+	s.silence(100 * time.Millisecond)
+	for range 20 {
+		s.signal(syscall.SIGPIPE)
+		s.expect("13")
+	}
+	s.signal(syscall.SIGTERM)
+	s.expect("15")
+	s.expectCode(0)
+}
+
 // What the supervisor's own program brings on itself by writing is not forwarded; SIGPIPE from others is.
 func TestOwnSIGPIPEIsNotForwarded(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {
 		s := m.start(t, plan{Role: "printer", Extra: "pipewriter"})
-		s.expect("ready")
-		s.silence(100 * time.Millisecond)
-		for range 20 {
-			s.signal(syscall.SIGPIPE)
-			s.expect("13")
-		}
-		s.signal(syscall.SIGTERM)
-		s.expect("15")
-		s.expectCode(0)
+		s.expectForeignSIGPIPEOnly()
 	})
 }
 
@@ -251,15 +257,7 @@ func TestBrokenStderr(t *testing.T) {
 		cmd := m.prepare(t, plan{Role: "printer", Extra: "writer"})
 		cmd.Stderr = brokenPipe(t)
 		s := launch(t, cmd)
-		s.expect("ready")
-		s.silence(100 * time.Millisecond)
-		for range 20 {
-			s.signal(syscall.SIGPIPE)
-			s.expect("13")
-		}
-		s.signal(syscall.SIGTERM)
-		s.expect("15")
-		s.expectCode(0)
+		s.expectForeignSIGPIPEOnly()
 	})
 }
 

@@ -39,7 +39,7 @@ func (l *loop) startChild(cmd Command) (*Child, error) {
 
 // receiveReady handles the signals that have arrived already: a stop signal must win over a start.
 func (l *loop) receiveReady() {
-	l.trap.Waiting()
+	l.trap.Waiting() // receives what the handlers have told of
 	for next, ok := l.trap.Next(); ok; next, ok = l.trap.Next() {
 		l.received(next)
 	}

@@ -46,8 +46,8 @@ type Supervisor struct {
 // New starts the loop. Unless we are PID 1 it makes this process the subreaper of its descendants, so that their orphans come to us
 // and not to a PID 1 that may not care (prctl(2), PR_SET_CHILD_SUBREAPER); where the kernel refuses, it logs a warning.
 //
-// It also creates the threads that we may ever need (see package threads; who calls
-// its Reserve first says how many) and fixes GOMAXPROCS at 2 or less.
+// It also creates the threads that we may ever need (see package threads; who calls its Reserve first says how many) and fixes
+// GOMAXPROCS at 2 or less.
 func New(opts Options) (*Supervisor, error) {
 	threads.Reserve(threads.Busy)
 	l, err := newLoop(opts)

@@ -60,8 +60,8 @@ func (t *terminal) group() int {
 	return group
 }
 
-// forkForeground starts a child in the foreground. Package syscall makes the child's group the foreground
-// before it restores the signal mask, so the child is never stopped by SIGTTOU and never runs in the background.
+// forkForeground starts a child in the foreground. Package syscall makes the child's group the foreground before it restores the signal
+// mask, so the child is never stopped by SIGTTOU and never runs in the background.
 func (t *terminal) forkForeground(path string, args []string, attr *syscall.ProcAttr) (int, error) {
 	attr.Sys.Foreground, attr.Sys.Ctty = true, t.fd
 	pid, err := syscall.ForkExec(path, args, attr)

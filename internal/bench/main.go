@@ -24,9 +24,17 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	t := &standIn{}
-	go interrupted(t)
-	os.Exit(run(t, *entrypoint, *short, *only))
+	t, code := &standIn{}, make(chan int, 1)
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
+	go func() { code <- run(t, *entrypoint, *short, *only) }()
+	select {
+	case code := <-code:
+		os.Exit(code)
+	case <-stop: // leaves nothing behind at Ctrl-C
+		t.cleanup()
+		os.Exit(130)
+	}
 }
 
 // run returns the exit code: 0 whether targets are met or not, 1 when something could not be measured.
@@ -58,15 +66,6 @@ func run(t *standIn, entrypoint string, short bool, only string) (code int) {
 	}
 	fmt.Printf("\nload at the end: %s\n", load())
 	return 0
-}
-
-// interrupted leaves nothing behind at Ctrl-C.
-func interrupted(t *standIn) {
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
-	<-stop
-	t.cleanup()
-	os.Exit(130)
 }
 
 func (b *bench) benchInits(w io.Writer) {

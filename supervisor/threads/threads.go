@@ -21,10 +21,9 @@ const (
 )
 
 // Reserve creates all threads that Go may need later, now: a few and spare ones, Busy or Idle. Further calls wait for the first and do
-// nothing. Where a child fills the
-// container's pids limit, the runtime could not create one any more, and that is a fatal error (runtime.newosproc: "failed to create
-// new OS thread"). Go never ends an idle thread (golang.org/issue/14592). Fixing GOMAXPROCS also keeps the runtime from raising it when
-// the CPU limit changes (since Go 1.25).
+// nothing. Where a child fills the container's pids limit, the runtime could not create one any more, and that is a fatal error
+// (runtime.newosproc: "failed to create new OS thread"). Go never ends an idle thread (golang.org/issue/14592). Fixing GOMAXPROCS also
+// keeps the runtime from raising it when the CPU limit changes (since Go 1.25).
 func Reserve(spare int) { once.Do(func() { reserve(spare) }) }
 
 var once sync.Once
