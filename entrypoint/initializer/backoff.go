@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// minPause keeps the time between a listener's first moment and our first
-	// request far below what garm needs for one password hash (60 ms).
+	// minPause keeps the time between a listener's first moment and our first request far below what garm needs for one
+	// password hash (60 ms).
 	minPause = 2 * time.Millisecond
 	// maxPause is the longest pause before a server that is not there yet.
 	maxPause = time.Second
-	// minAnswered and maxAnswered bound the pauses before a server that
-	// answers, but not what it should: each try writes a line in its log.
+	// minAnswered and maxAnswered bound the pauses before a server that answers, but not what it should: each try
+	// writes a line in its log.
 	minAnswered = 100 * time.Millisecond
 	maxAnswered = 5 * time.Second
 )
@@ -24,8 +24,8 @@ type backoff struct {
 	answered time.Duration
 }
 
-// next returns how long to wait. Before a server that does not answer it is a
-// fiftieth of the time waited so far: what we add to a start is 2 % at most.
+// next returns how long to wait. Before a server that does not answer it is a fiftieth of the time waited so far: what
+// we add to a start is 2 % at most.
 func (b *backoff) next(answered bool) time.Duration {
 	if !answered {
 		b.answered = 0

@@ -12,8 +12,7 @@ import (
 	garmparams "github.com/cloudbase/garm/params"
 )
 
-// Controller is what the initialiser sets in garm's controller. Empty fields
-// are left alone.
+// Controller is what the initialiser sets in garm's controller. Empty fields are left alone.
 type Controller struct {
 	MetadataURL string
 	CallbackURL string
@@ -30,10 +29,8 @@ type Change struct {
 	To    string `json:"to"`
 }
 
-// Derive returns the four URLs of a server that is reached at base, as
-// garm-cli v0.2.1 derives them (its init command, and url.JoinPath's single
-// slashes). The agent's is not derived by garm-cli; garm's router has it at
-// /agent.
+// Derive returns the four URLs of a server that is reached at base, as garm-cli v0.2.1 derives them (its init command,
+// and url.JoinPath's single slashes). The agent's is not derived by garm-cli; garm's router has it at /agent.
 func Derive(base string) (Controller, error) {
 	var c Controller
 	for _, t := range []struct {
@@ -54,8 +51,8 @@ func Derive(base string) (Controller, error) {
 	return c, nil
 }
 
-// Validate is stricter than garm, which asks for some scheme and some host
-// only: a URL that no runner can use shows up as runners that never report.
+// Validate is stricter than garm, which asks for some scheme and some host only: a URL that no runner can use shows up
+// as runners that never report.
 func (c Controller) Validate() error {
 	var faults []error
 	for _, f := range c.urls() {
@@ -78,8 +75,7 @@ func (c Controller) Validate() error {
 	return errors.Join(faults...)
 }
 
-// CheckURL says why runners or the forge could not use a URL. A URL that may
-// hold a password is not shown.
+// CheckURL says why runners or the forge could not use a URL. A URL that may hold a password is not shown.
 func CheckURL(raw string) error {
 	shown := strconv.Quote(raw)
 	if strings.Contains(raw, "@") {
@@ -124,9 +120,8 @@ func (c *Controller) urls() []urlField {
 	}
 }
 
-// placeholder reports whether a URL is one that garm-operator writes on any
-// 409 from the controller, to be replaced later by whoever knows better
-// (garm-operator's https://initial.metadata.garm.local and siblings).
+// placeholder reports whether a URL is one that garm-operator writes on any 409 from the controller, to be replaced
+// later by whoever knows better (garm-operator's https://initial.metadata.garm.local and siblings).
 func placeholder(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && strings.HasPrefix(u.Hostname(), "initial.") && strings.HasSuffix(u.Hostname(), ".garm.local")
@@ -145,10 +140,9 @@ func held(info garmparams.ControllerInfo) Controller {
 	}
 }
 
-// target returns what the controller shall hold: want; where that is silent,
-// fallback, but only in fields that hold nothing; the rest as it is. With
-// onlyVacant want too fills vacant fields only, which is how watching leaves
-// alone what people set by hand.
+// target returns what the controller shall hold: want; where that is silent, fallback, but only in fields that hold
+// nothing; the rest as it is. With onlyVacant want too fills vacant fields only, which is how watching leaves alone
+// what people set by hand.
 func target(want, fallback, have Controller, onlyVacant bool) Controller {
 	t := have
 	wanted, fallen, current := want.urls(), fallback.urls(), have.urls()

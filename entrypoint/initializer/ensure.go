@@ -6,25 +6,26 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"garm-entrypoint/entrypoint/garmapi"
 )
 
 // complainAfter is how long a failure may last before it is worth a line.
 const complainAfter = 5 * time.Second
 
-// Ensure tries until the server is proven to be initialised, or ctx ends, or
-// trying again cannot help. Its errors are *RefusedError, *MismatchError,
-// *TakeoverError, *UnreachableError (ctx ended first) or a failure of
+// Ensure tries until the server is proven to be initialised, or ctx ends, or trying again cannot help. Its errors are
+// *RefusedError, *MismatchError, *TakeoverError, *UnreachableError (ctx ended first) or a failure of
 // Options.NewPassword.
 //
-// The proof comes first: log in; only if that fails the first run, then log in
-// again. Whatever the first run answered, the login decides.
+// The proof comes first: log in; only if that fails the first run, then log in again. Whatever the first run answered,
+// the login decides.
 func (i *Initializer) Ensure(ctx context.Context) (Result, error) {
 	pauses := backoff{start: time.Now()}
 	result := Result{DryRun: i.opts.DryRun, Changed: []Change{}}
 	var last error
 	state, complained := "", ""
 	for {
-		before := i.client.wire.lastAnswer
+		before := i.client.LastAnswer()
 		err := i.attempt(ctx, &result)
 		if err == nil {
 			i.firstBoot = i.firstBoot && i.opts.DryRun
@@ -35,7 +36,7 @@ func (i *Initializer) Ensure(ctx context.Context) (Result, error) {
 			i.watch.trouble, i.watch.since = err.Error(), time.Now()
 			return result, err
 		}
-		answered := i.client.wire.lastAnswer != before
+		answered := i.client.LastAnswer() != before
 		// The end of ctx is no news about the server.
 		if ctx.Err() == nil || last == nil {
 			last, state = err, stateOf(err, answered)
@@ -46,22 +47,21 @@ func (i *Initializer) Ensure(ctx context.Context) (Result, error) {
 		}
 		i.log.Debug("trying again", slog.Any("error", err))
 		if !sleep(ctx, pauses.next(answered)) {
-			return result, &UnreachableError{Answered: !i.client.wire.lastAnswer.IsZero(), Last: last}
+			return result, &UnreachableError{Answered: !i.client.LastAnswer().IsZero(), Last: last}
 		}
 	}
 }
 
-// attempt goes once through the states: log in, create the admin, log in
-// again, settle the controller. The result collects what earlier attempts did.
-// A token from an earlier login that the server still takes is that login's
-// proof, and saves it the 60 ms of a password hash.
+// attempt goes once through the states: log in, create the admin, log in again, settle the controller. The result
+// collects what earlier attempts did. A token from an earlier login that the server still takes is that login's proof,
+// and saves it the 60 ms of a password hash.
 func (i *Initializer) attempt(ctx context.Context, result *Result) error {
-	if i.token != "" {
+	if token := i.session.Token(); token != "" {
 		err := i.settle(ctx, result)
-		if !refusesToken(err) {
+		if !garmapi.RefusesToken(err) {
 			return err
 		}
-		i.token = ""
+		i.session.DropToken(token)
 	}
 	err := i.logIn(ctx)
 	if lacksAdmin(err) {
@@ -78,40 +78,28 @@ func (i *Initializer) attempt(ctx context.Context, result *Result) error {
 	return i.settle(ctx, result)
 }
 
-var errNoPassword = errors.New("no password is known")
-
 // logIn gets a token: the proof that the admin exists and is ours.
 func (i *Initializer) logIn(ctx context.Context) error {
-	if i.password == "" {
-		return errNoPassword
-	}
-	i.client.secrets = []string{i.password}
-	token, err := i.client.Login(ctx, i.opts.Credentials.Username, i.password)
-	if err != nil {
+	if err := i.session.LogIn(ctx); err != nil {
 		return err
 	}
-	i.client.secrets = []string{i.password, token}
 	// What logs in is in force, and stays ours to keep.
-	i.token, i.stranger, i.ownPassword = token, false, false
-	if i.opts.OnToken != nil {
-		i.opts.OnToken(token)
-	}
+	i.stranger, i.ownPassword = false, false
 	i.log.Debug("logged in", slog.String("user", i.opts.Credentials.Username))
 	return nil
 }
 
-// createAdmin sends the first run and logs in. created says that it was our
-// first run that made the admin.
+// createAdmin sends the first run and logs in. created says that it was our first run that made the admin.
 func (i *Initializer) createAdmin(ctx context.Context) (created bool, err error) {
-	if i.password == "" {
+	if i.session.Password() == "" {
 		if err := i.makePassword(ctx); err != nil {
 			return false, err
 		}
 	}
 	credentials := i.opts.Credentials
-	credentials.Password = i.password
+	credentials.Password = i.session.Password()
 	i.log.Debug("sending the first run")
-	firstRun := i.client.FirstRun(ctx, credentials)
+	firstRun := i.client.FirstRun(ctx, credentials.user())
 	if refused := i.refusal(firstRun); refused != nil {
 		return false, refused
 	}
@@ -119,16 +107,16 @@ func (i *Initializer) createAdmin(ctx context.Context) (created bool, err error)
 	login := i.logIn(ctx)
 	switch {
 	case login == nil:
-		// An answer that was lost on its way counts as ours. One that garm gave
-		// does not, not even a 500, which is how v0.1.5 may lose a race.
-		_, answered := fromGarm(firstRun)
+		// An answer that was lost on its way counts as ours. One that garm gave does not, not even a 500, which is how
+		// v0.1.5 may lose a race.
+		_, answered := garmapi.FromGarm(firstRun)
 		return !answered, nil
 	case controllerGone(firstRun, login):
 		return false, errControllerGone
 	case firstRun != nil && !taken(firstRun):
 		// A server in trouble says nothing about whose admin it has.
 		return false, firstRun
-	case is(login, 401):
+	case garmapi.Is(login, 401):
 		return false, i.notOurs()
 	}
 	return false, login
@@ -136,22 +124,21 @@ func (i *Initializer) createAdmin(ctx context.Context) (created bool, err error)
 
 // refusal returns the typed error of a first run that no retry cures.
 func (i *Initializer) refusal(err error) error {
-	a, garm := fromGarm(err)
+	a, garm := garmapi.FromGarm(err)
 	switch {
 	case !garm || taken(err):
 		return nil
 	case a.Code == 400:
-		// Every garm looks for an existing admin first, so this is its verdict
-		// on the credentials.
+		// Every garm looks for an existing admin first, so this is its verdict on the credentials.
 		return &RefusedError{What: "the first run", Reason: a.Details, Configuration: true}
-	case notRouted(err), a.Code == 403, a.Code == 405, a.Code == 413, a.Code == 422:
+	case garmapi.NotRouted(err), a.Code == 403, a.Code == 405, a.Code == 413, a.Code == 422:
 		return &RefusedError{What: "the first run", Reason: a.Error()}
 	}
 	return nil
 }
 
-// makePassword gets a password for a server that needs an admin. A server that
-// has one needs none from us: whatever we made would never be in force.
+// makePassword gets a password for a server that needs an admin. A server that has one needs none from us: whatever we
+// made would never be in force.
 func (i *Initializer) makePassword(ctx context.Context) error {
 	state, err := i.Probe(ctx)
 	switch {
@@ -166,21 +153,23 @@ func (i *Initializer) makePassword(ctx context.Context) error {
 	if err != nil {
 		return &ownError{err}
 	}
-	i.password, i.ownPassword = password, true
+	i.session.SetPassword(password)
+	i.ownPassword = true
 	return nil
 }
 
 // notOurs is the error for an admin that our credentials do not open.
 func (i *Initializer) notOurs() error {
 	i.stranger = true
-	noPassword := i.password == ""
+	noPassword := i.session.Password() == ""
 	if i.ownPassword {
 		if i.opts.ForgetPassword != nil {
 			if err := i.opts.ForgetPassword(); err != nil {
 				i.log.Warn("cannot remove a password that was never in force", slog.Any("error", err))
 			}
 		}
-		i.password, i.ownPassword, noPassword = "", false, true
+		i.session.SetPassword("")
+		i.ownPassword, noPassword = false, true
 	}
 	if i.firstBoot {
 		return &TakeoverError{Username: i.opts.Credentials.Username}
@@ -188,10 +177,9 @@ func (i *Initializer) notOurs() error {
 	return &MismatchError{Username: i.opts.Credentials.Username, NoPassword: noPassword}
 }
 
-// settle brings the controller to what was asked: read, compare, one PUT with
-// what differs, read back, compare again.
+// settle brings the controller to what was asked: read, compare, one PUT with what differs, read back, compare again.
 func (i *Initializer) settle(ctx context.Context, result *Result) error {
-	info, settable, err := i.client.readController(ctx, i.token)
+	info, settable, err := i.client.ReadController(ctx, i.session.Token())
 	if err != nil {
 		return err
 	}
@@ -213,20 +201,20 @@ func (i *Initializer) settle(ctx context.Context, result *Result) error {
 	if result.URLsMissing = lacksURLs(to); result.URLsMissing || i.opts.DryRun {
 		return nil
 	}
-	result.URLsMissing, err = i.client.wantsURLs(ctx, i.token, to)
+	result.URLsMissing, err = wantsURLs(ctx, i.client, i.session.Token(), to)
 	return err
 }
 
 // change sends the PUT and reads back what the server made of it.
 func (i *Initializer) change(ctx context.Context, to, have Controller) error {
 	i.log.Debug("updating the controller")
-	if err := i.client.UpdateController(ctx, i.token, update(to, have)); err != nil {
-		if a, garm := fromGarm(err); garm && a.Code == 400 {
+	if err := i.client.UpdateController(ctx, i.session.Token(), update(to, have)); err != nil {
+		if a, garm := garmapi.FromGarm(err); garm && a.Code == 400 {
 			return &RefusedError{What: "the controller's new values", Reason: a.Details, Configuration: true}
 		}
 		return err
 	}
-	info, _, err := i.client.readController(ctx, i.token)
+	info, _, err := i.client.ReadController(ctx, i.session.Token())
 	if err != nil {
 		return err
 	}

@@ -64,8 +64,8 @@ func TestEnsureSendsOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
-// A token that the server still takes saves the login; one that it refuses, or
-// that is for a server without an admin, does not get in the way.
+// A token that the server still takes saves the login; one that it refuses, or that is for a server without an admin,
+// does not get in the way.
 func TestEnsureToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		good, admin  bool
@@ -399,8 +399,7 @@ func TestEnsureHostile(t *testing.T) {
 	}
 }
 
-// hangUp waits until the client has hung up, which the server notices only once
-// the request is read.
+// hangUp waits until the client has hung up, which the server notices only once the request is read.
 func hangUp(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -475,8 +474,8 @@ func TestNewReportsAllFaults(t *testing.T) {
 	}
 }
 
-// A race may also be lost with a 500 (v0.1.5): whose admin it is, the login
-// tells; that we did not make him, the answer.
+// A race may also be lost with a 500 (v0.1.5): whose admin it is, the login tells; that we did not make him, the
+// answer.
 func TestEnsureRaceLostWith500(t *testing.T) {
 	garm := fakegarm.New(fakegarm.V015)
 	garm.Before = on("POST /first-run", func(w http.ResponseWriter, _ *http.Request) {

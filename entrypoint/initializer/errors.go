@@ -4,17 +4,18 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+
+	"garm-entrypoint/entrypoint/garmapi"
 )
 
-// RefusedError: the server refused the first run or the controller's new
-// values, and will refuse them again.
+// RefusedError: the server refused the first run or the controller's new values, and will refuse them again.
 type RefusedError struct {
 	// What was refused: "the first run", "the controller's URLs".
 	What string
 	// Reason in the server's own words, secrets removed.
 	Reason string
-	// Configuration says that other configuration would cure it (a stronger
-	// password, a valid URL). False: nothing that the user can set would.
+	// Configuration says that other configuration would cure it (a stronger password, a valid URL). False: nothing that
+	// the user can set would.
 	Configuration bool
 }
 
@@ -36,8 +37,7 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("cannot log in as %q: the server has an admin already, and these credentials are not his", e.Username)
 }
 
-// TakeoverError: a server whose database counted as new has an admin that we
-// did not create: somebody was faster.
+// TakeoverError: a server whose database counted as new has an admin that we did not create: somebody was faster.
 type TakeoverError struct {
 	Username string
 }
@@ -46,8 +46,7 @@ func (e *TakeoverError) Error() string {
 	return fmt.Sprintf("the database was new, yet the server has an admin and %q does not log in: somebody else initialised it", e.Username)
 }
 
-// UnreachableError: no proof of the initialised state before the context
-// ended, or no answer at all for SilenceLimit.
+// UnreachableError: no proof of the initialised state before the context ended, or no answer at all for SilenceLimit.
 type UnreachableError struct {
 	// Answered says that the server answered something, if not what it should.
 	Answered bool
@@ -82,14 +81,13 @@ func permanent(err error) bool {
 		errors.As(err, &takeover) || errors.As(err, &own)
 }
 
-// stateOf is what of a failure tells one state of the server from another. What
-// a lost connection says differs from try to try: it names ports, and in one
-// outage it breaks first and is refused then. A certificate is no outage.
+// stateOf is what of a failure tells one state of the server from another. What a lost connection says differs from try
+// to try: it names ports, and in one outage it breaks first and is refused then. A certificate is no outage.
 func stateOf(err error, answered bool) string {
-	var request *requestError
+	var request *garmapi.RequestError
 	var certificate *tls.CertificateVerificationError
 	switch {
-	case !errors.As(err, &request), errors.Is(err, ErrOtherCertificate), errors.As(err, &certificate):
+	case !errors.As(err, &request), errors.Is(err, garmapi.ErrOtherCertificate), errors.As(err, &certificate):
 		return err.Error()
 	case answered:
 		return "no answer that can be read"

@@ -15,8 +15,7 @@ import (
 	"garm-entrypoint/internal/fakegarm"
 )
 
-// A job, or an operator in place of code of its own: bring a server to the
-// initialised state, and keep it there.
+// A job, or an operator in place of code of its own: bring a server to the initialised state, and keep it there.
 func Example() {
 	server := httptest.NewServer(fakegarm.New(fakegarm.V021)) // yours: https://garm.example.com
 	defer server.Close()

@@ -6,39 +6,36 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"garm-entrypoint/entrypoint/garmapi"
 )
 
 // Options of New. Server and Credentials.Username are required.
 type Options struct {
-	// Server is the base URL of the server, http or https, a path prefix of
-	// a reverse proxy included.
+	// Server is the base URL of the server, http or https, a path prefix of a reverse proxy included.
 	Server *url.URL
-	// Transport carries the requests; nil: http.DefaultTransport. See
-	// NewTransport for one that trusts exactly what it should.
+	// Transport carries the requests; nil: http.DefaultTransport. See NewTransport for one that trusts exactly what it
+	// should.
 	Transport http.RoundTripper
 	// UserAgent is what garm's access log shows; empty: net/http's.
 	UserAgent string
-	// Credentials of the admin. An empty Password means: not known, see
-	// NewPassword.
+	// Credentials of the admin. An empty Password means: not known, see NewPassword.
 	Credentials Credentials
-	// Token that an earlier login with these credentials returned; it is tried
-	// before a login. May be empty.
+	// Token that an earlier login with these credentials returned; it is tried before a login. May be empty.
 	Token string
-	// NewPassword is asked for a password when none is configured and the
-	// server needs an admin. It must have made the password durable when it
-	// returns: the password is in force from the next request on. nil: a
-	// server that needs an admin is refused.
+	// NewPassword is asked for a password when none is configured and the server needs an admin. It must have made the
+	// password durable when it returns: the password is in force from the next request on. nil: a server that needs an
+	// admin is refused.
 	NewPassword func() (string, error)
-	// ForgetPassword is called when a password from NewPassword turned out
-	// never to have been in force, because somebody else was first. May be nil.
+	// ForgetPassword is called when a password from NewPassword turned out never to have been in force, because
+	// somebody else was first. May be nil.
 	ForgetPassword func() error
-	// FirstBoot says that the server's database counts as new: an admin that
-	// we did not create is then a takeover, not a mere mismatch.
+	// FirstBoot says that the server's database counts as new: an admin that we did not create is then a takeover, not
+	// a mere mismatch.
 	FirstBoot bool
 	// Want is what the controller shall hold. Empty fields are left alone.
 	Want Controller
-	// Fallback is what it shall hold where it holds nothing and Want is
-	// silent.
+	// Fallback is what it shall hold where it holds nothing and Want is silent.
 	Fallback Controller
 	// Interval between two looks of Watch. 0: Watch only waits for ctx.
 	Interval time.Duration
@@ -46,12 +43,11 @@ type Options struct {
 	SilenceLimit time.Duration
 	// DryRun makes Ensure report what it would do, and change nothing.
 	DryRun bool
-	// OnIdle is called each time before Watch waits for the next look; nil:
-	// nobody. A process that lives as long as the server may give memory back.
+	// OnIdle is called each time before Watch waits for the next look; nil: nobody. A process that lives as long as the
+	// server may give memory back.
 	OnIdle func()
-	// OnAnswer is called once, when the server first answered anything; nil:
-	// nobody. OnToken receives each token that a login returned; nil: nobody. Both are
-	// called from the goroutine that runs Ensure or Watch.
+	// OnAnswer is called once, when the server first answered anything; nil: nobody. OnToken receives each token that a
+	// login returned; nil: nobody. Both are called from the goroutine that runs Ensure or Watch.
 	OnAnswer func()
 	OnToken  func(token string)
 	// Logger receives a line per change of state; nil: nobody.
@@ -66,29 +62,26 @@ type Result struct {
 	ServerVersion string `json:"server_version"`
 	// AdminCreated says that our first run created the admin.
 	AdminCreated bool `json:"admin_created"`
-	// Changed lists what was changed in the controller, or with DryRun what
-	// would be.
+	// Changed lists what was changed in the controller, or with DryRun what would be.
 	Changed []Change `json:"changed"`
-	// Unsupported names what was asked for and what this server's version
-	// cannot do.
+	// Unsupported names what was asked for and what this server's version cannot do.
 	Unsupported []string `json:"unsupported,omitempty"`
-	// URLsMissing says that the controller has no metadata or callback URL,
-	// so runners cannot report.
+	// URLsMissing says that the controller has no metadata or callback URL, so runners cannot report.
 	URLsMissing bool `json:"urls_missing"`
 	// DryRun says that nothing was done.
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// Initializer brings one server to the initialised state. It is not safe for
-// concurrent use: call Ensure, then Watch, from one goroutine.
+// Initializer brings one server to the initialised state. It is not safe for concurrent use: call Ensure, then Watch,
+// from one goroutine.
 type Initializer struct {
 	opts   Options
 	log    *slog.Logger
-	client *client
-	// password in force or about to be; ownPassword: it came from NewPassword.
-	password    string
+	client *garmapi.Client
+	// session holds the password in force or about to be, and the token; ownPassword: the password came from
+	// NewPassword.
+	session     *garmapi.Session
 	ownPassword bool
-	token       string
 	// stranger: the server has an admin whom our credentials do not open.
 	stranger bool
 	// firstBoot ends with the first proof.
@@ -96,11 +89,10 @@ type Initializer struct {
 	watch     watchState
 }
 
-// New checks the options and returns an Initializer; it sends nothing. All
-// faults are in the one error.
+// New checks the options and returns an Initializer; it sends nothing. All faults are in the one error.
 func New(opts Options) (*Initializer, error) {
 	var faults []error
-	if err := checkServer(opts.Server); err != nil {
+	if err := garmapi.CheckServer(opts.Server); err != nil {
 		faults = append(faults, err)
 	}
 	if err := opts.Credentials.Validate(); err != nil {
@@ -115,33 +107,25 @@ func New(opts Options) (*Initializer, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	i := &Initializer{
-		opts:      opts,
-		log:       opts.Logger,
-		client:    newClient(opts),
-		password:  opts.Credentials.Password,
-		token:     opts.Token,
+	client := garmapi.New(garmapi.Options{
+		Server: opts.Server, Transport: opts.Transport, UserAgent: opts.UserAgent, OnAnswer: opts.OnAnswer,
+	})
+	return &Initializer{
+		opts:   opts,
+		log:    opts.Logger,
+		client: client,
+		session: garmapi.NewSession(client, garmapi.SessionOptions{
+			Username: opts.Credentials.Username, Password: opts.Credentials.Password, Token: opts.Token, OnToken: opts.OnToken,
+		}),
 		firstBoot: opts.FirstBoot,
-	}
-	return i, nil
+	}, nil
 }
 
 // Password is the password that Ensure proved, empty before.
-func (i *Initializer) Password() string { return i.password }
+func (i *Initializer) Password() string { return i.session.Password() }
 
 // Token of the login that was the proof, empty before.
-func (i *Initializer) Token() string { return i.token }
+func (i *Initializer) Token() string { return i.session.Token() }
 
-func checkServer(u *url.URL) error {
-	switch {
-	case u == nil:
-		return errors.New("cannot use the server's URL: there is none")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("cannot use the server's URL: it must begin with http:// or https://")
-	case u.Host == "":
-		return errors.New("cannot use the server's URL: it names no host")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return errors.New("cannot use the server's URL: it must hold no user, query or fragment")
-	}
-	return nil
-}
+// Session is the login of this Initializer, which others may use beside it, from any goroutine: Watch renews its token.
+func (i *Initializer) Session() *garmapi.Session { return i.session }

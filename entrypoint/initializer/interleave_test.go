@@ -15,8 +15,7 @@ func newParty(run func(http.RoundTripper)) *party {
 	return &party{run: run, arrived: make(chan struct{}), granted: make(chan struct{}), done: make(chan struct{})}
 }
 
-// gate holds each request until it is granted; a party that has ended needs no
-// grant.
+// gate holds each request until it is granted; a party that has ended needs no grant.
 type gate struct {
 	*party
 	next http.RoundTripper
@@ -40,8 +39,8 @@ func (p *party) await() {
 	}
 }
 
-// interleave runs both, one request at a time. turn is asked before each request
-// for which both are ready whether it is the other's.
+// interleave runs both, one request at a time. turn is asked before each request for which both are ready whether it is
+// the other's.
 func interleave(parties [2]*party, next http.RoundTripper, turn func() bool) {
 	for _, p := range parties {
 		go func() {
@@ -66,9 +65,8 @@ func interleave(parties [2]*party, next http.RoundTripper, turn func() bool) {
 	}
 }
 
-// inEveryOrder calls run with one turn function after the other, until each
-// order with at most so many turns has been taken; it returns how many there
-// were.
+// inEveryOrder calls run with one turn function after the other, until each order with at most so many turns has been
+// taken; it returns how many there were.
 func inEveryOrder(most int, run func(turn func() bool)) (orders int) {
 	var path []bool
 	for {

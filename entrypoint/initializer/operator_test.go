@@ -19,9 +19,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// operator sends what garm-operator v0.4.0, v0.4.1 and its head of July 2026
-// send to garm, as far as it concerns initialising, and in their order. v0.3.3
-// and older send the first two requests only.
+// operator sends what garm-operator v0.4.0, v0.4.1 and its head of July 2026 send to garm, as far as it concerns
+// initialising, and in their order. v0.3.3 and older send the first two requests only.
 type operator struct {
 	server    string
 	transport http.RoundTripper
@@ -86,8 +85,7 @@ func (o *operator) login() error {
 	return nil
 }
 
-// controller takes any 409 for missing URLs, writes its placeholders, and gives
-// up all the same.
+// controller takes any 409 for missing URLs, writes its placeholders, and gives up all the same.
 func (o *operator) controller() (map[string]any, error) {
 	var info map[string]any
 	err := o.authorised(func() int {
@@ -158,8 +156,7 @@ func (o *operator) send(method, path string, body any) (code int, answer map[str
 type encounter struct {
 	server string
 	next   http.RoundTripper
-	// killed: our process ends before its request of that number, and another
-	// begins; 0: never.
+	// killed: our process ends before its request of that number, and another begins; 0: never.
 	killed int
 	// looks of Watch that take part in the order.
 	looks int
@@ -197,8 +194,7 @@ func (e *encounter) operate(transport http.RoundTripper) {
 	}
 }
 
-// ours is a new process of ours. It watches until it has looked as often as
-// looks says.
+// ours is a new process of ours. It watches until it has looked as often as looks says.
 func (e *encounter) ours(transport http.RoundTripper) *initializer.Initializer {
 	u, _ := url.Parse(e.server)
 	i, err := initializer.New(initializer.Options{
@@ -273,8 +269,8 @@ func (e *encounter) meet(turn func() bool) {
 	}
 }
 
-// fault says what is wrong in the end, "" when nothing is. held is the
-// controller of the server, admins how many users it has.
+// fault says what is wrong in the end, "" when nothing is. held is the controller of the server, admins how many users
+// it has.
 func (e *encounter) fault(held func(string) any, admins int) string {
 	switch {
 	case e.ourErr != nil:
@@ -299,8 +295,8 @@ func (e *encounter) fault(held func(string) any, admins int) string {
 
 var sameURLs = map[string]string{"metadata_url": urls.MetadataURL, "callback_url": urls.CallbackURL, "webhook_url": urls.WebhookURL}
 
-// Both with the same credentials, every order of their requests, on every
-// version that the operator takes. Ours are 6 requests and up, its are 7.
+// Both with the same credentials, every order of their requests, on every version that the operator takes. Ours are 6
+// requests and up, its are 7.
 func TestWithOperatorInEveryOrder(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -335,8 +331,8 @@ func TestWithOperatorInEveryOrder(t *testing.T) {
 	}
 }
 
-// The server loses its admin while both are there. On v0.2.x the operator does
-// not recover by itself, since it heeds a 401 only; with us it does.
+// The server loses its admin while both are there. On v0.2.x the operator does not recover by itself, since it heeds a
+// 401 only; with us it does.
 func TestWithOperatorAfterAReset(t *testing.T) {
 	for _, version := range versions[1:] {
 		t.Run(version, func(t *testing.T) {
@@ -381,8 +377,7 @@ func TestWithOperatorAfterAReset(t *testing.T) {
 	}
 }
 
-// The same against the real garm, in the orders in which the turn passes at
-// most twice, and without any order.
+// The same against the real garm, in the orders in which the turn passes at most twice, and without any order.
 func TestWithOperatorForReal(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -3,6 +3,8 @@ package initializer
 import (
 	"context"
 	"errors"
+
+	"garm-entrypoint/entrypoint/garmapi"
 )
 
 // State of a server as an anonymous client sees it.
@@ -28,17 +30,16 @@ func (s State) String() string {
 	}
 }
 
-// Probe reads the state without credentials and without changing anything. An
-// error means: no answer, or not garm's.
+// Probe reads the state without credentials and without changing anything. An error means: no answer, or not garm's.
 func (i *Initializer) Probe(ctx context.Context) (State, error) {
-	return i.client.state(ctx)
+	return state(ctx, i.client)
 }
 
-// Live reports whether the API answers at all, whatever it says. A port that
-// speaks something else, and a server in trouble (5xx), do not count.
+// Live reports whether the API answers at all, whatever it says. A port that speaks something else, and a server in
+// trouble (5xx), do not count.
 func (i *Initializer) Live(ctx context.Context) error {
-	err := i.client.knock(ctx)
-	if a, garm := fromGarm(err); garm && a.Code < 500 {
+	err := i.client.Knock(ctx)
+	if a, garm := garmapi.FromGarm(err); garm && a.Code < 500 {
 		return nil
 	}
 	if err == nil {

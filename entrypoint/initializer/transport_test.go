@@ -102,8 +102,7 @@ func TestTLSTrust(t *testing.T) {
 	}
 }
 
-// The host name counts where a CA is trusted, and does not where the very
-// certificate is.
+// The host name counts where a CA is trusted, and does not where the very certificate is.
 func TestTLSHostName(t *testing.T) {
 	garm := fakegarm.New(fakegarm.V021)
 	server := httptest.NewUnstartedServer(garm) // for 127.0.0.1 and example.com
@@ -127,8 +126,7 @@ func TestTLSHostName(t *testing.T) {
 	}
 }
 
-// Whatever a server answers: no panic, no success without proof, no secret in
-// an error, and an end.
+// Whatever a server answers: no panic, no success without proof, no secret in an error, and an end.
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, "application/json", `{"token":"x"}`)
 	f.Add(409, "application/json", `{"error":"init_required","details":"Missing superuser"}`)

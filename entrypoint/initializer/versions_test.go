@@ -34,8 +34,8 @@ func TestV015WantsAWebhookURL(t *testing.T) {
 	}
 }
 
-// One request per look, also where the controller is at its path of old; and a
-// server that was upgraded meanwhile is noticed.
+// One request per look, also where the controller is at its path of old; and a server that was upgraded meanwhile is
+// noticed.
 func TestWatchUpgrade(t *testing.T) {
 	garm := fakegarm.New(fakegarm.V014)
 	b := newBench(t, garm, watching)
@@ -60,16 +60,16 @@ func TestWatchUpgrade(t *testing.T) {
 	}
 }
 
-// What depends on a version stands in one place. Elsewhere only a comment may
-// name one.
+// What depends on a version stands in one place of each: versions.go. Elsewhere only a comment may name one.
 func TestVersionsAreTreatedInOnePlace(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	own, err := filepath.Glob("*.go")
+	client, clientErr := filepath.Glob("../garmapi/*.go")
+	if err != nil || clientErr != nil || len(client) == 0 {
+		t.Fatal(err, clientErr, len(client))
 	}
-	comment, version := regexp.MustCompile(`(?m)//.*$`), regexp.MustCompile(`v0\.\d|[lL]egacy|kind[IU]|noSuchPath`)
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || file == "versions.go" {
+	comment, version := regexp.MustCompile(`(?m)//.*$`), regexp.MustCompile(`v0\.\d|[lL]egacy|[kK]ind[IU]|[nN]oSuchPath`)
+	for _, file := range append(own, client...) {
+		if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "versions.go" {
 			continue
 		}
 		data, err := os.ReadFile(file)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"garm-entrypoint/entrypoint/garmapi"
 )
 
 // watchState is what Watch remembers between two looks.
@@ -11,22 +13,18 @@ type watchState struct {
 	// trouble is the state that was reported last, empty: none; since when.
 	trouble string
 	since   time.Time
-	// silent is when a look first went without any answer; zero: the last
-	// look had one. Counted from a look and not from the last answer, so that
-	// a process that was paused for an hour is not declared silent at once.
+	// silent is when a look first went without any answer; zero: the last look had one. Counted from a look and not
+	// from the last answer, so that a process that was paused for an hour is not declared silent at once.
 	silent time.Time
 	// drift is the difference that was named last.
 	drift string
 }
 
-// Watch keeps the server initialised: it asks for the controller once per
-// Interval with the token it has, logs in again only when that is refused, runs
-// the whole of Ensure's states when the server lost its admin, and replaces
-// missing and placeholder URLs. What people set by hand stays. Each change of
-// state is one log line.
+// Watch keeps the server initialised: it asks for the controller once per Interval with the token it has, logs in again
+// only when that is refused, runs the whole of Ensure's states when the server lost its admin, and replaces missing and
+// placeholder URLs. What people set by hand stays. Each change of state is one log line.
 //
-// It returns nil when ctx ends, and *UnreachableError when the server gave no
-// answer at all for SilenceLimit.
+// It returns nil when ctx ends, and *UnreachableError when the server gave no answer at all for SilenceLimit.
 func (i *Initializer) Watch(ctx context.Context) error {
 	if i.opts.Interval <= 0 {
 		<-ctx.Done()
@@ -37,8 +35,7 @@ func (i *Initializer) Watch(ctx context.Context) error {
 		if !i.overdue() {
 			continue
 		}
-		// We may have stood still ourselves, paused while a look was under way:
-		// then the server answers now.
+		// We may have stood still ourselves, paused while a look was under way: then the server answers now.
 		err := i.lookInTime(ctx, min(i.opts.SilenceLimit, lastChance))
 		if i.overdue() && ctx.Err() == nil {
 			return &UnreachableError{Last: err}
@@ -46,6 +43,10 @@ func (i *Initializer) Watch(ctx context.Context) error {
 	}
 	return nil
 }
+
+// renewBefore is how long before its end a token is renewed for those who were given it. garm's tokens live for 24 h at
+// least and cannot be refreshed.
+const renewBefore = time.Hour
 
 // lastChance bounds the look that decides whether the server is silent.
 const lastChance = 5 * time.Second
@@ -64,8 +65,7 @@ func (i *Initializer) idle(ctx context.Context) bool {
 	return sleep(ctx, jitter(i.opts.Interval))
 }
 
-// lookInTime is look, given up after limit (0: never), and notes what came of
-// it.
+// lookInTime is look, given up after limit (0: never), and notes what came of it.
 func (i *Initializer) lookInTime(ctx context.Context, limit time.Duration) error {
 	limited := ctx
 	if limit > 0 {
@@ -73,12 +73,12 @@ func (i *Initializer) lookInTime(ctx context.Context, limit time.Duration) error
 		limited, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	start, before := time.Now(), i.client.wire.lastAnswer
+	start, before := time.Now(), i.client.LastAnswer()
 	err := i.look(limited)
 	if ctx.Err() != nil {
 		return err
 	}
-	answered := i.client.wire.lastAnswer != before
+	answered := i.client.LastAnswer() != before
 	i.report(err, start, answered)
 	switch {
 	case answered:
@@ -91,23 +91,25 @@ func (i *Initializer) lookInTime(ctx context.Context, limit time.Duration) error
 
 // look asks once, and mends what it may.
 func (i *Initializer) look(ctx context.Context) error {
+	token := i.session.Token()
 	switch {
-	case i.token == "" && i.stranger:
+	case token == "" && i.stranger:
 		return i.lookAsStranger(ctx)
-	case i.token == "":
+	case token == "":
 		return i.again(ctx)
 	}
-	if i.opts.OnToken != nil && expires(i.token, 2*i.opts.Interval+renewBefore) {
+	if i.opts.OnToken != nil && garmapi.Expires(token, 2*i.opts.Interval+renewBefore) {
 		if err := i.logIn(ctx); err != nil && !lacksAdmin(err) {
 			return err
 		}
+		token = i.session.Token()
 	}
-	info, settable, err := i.client.readController(ctx, i.token)
-	a, garm := fromGarm(err)
+	info, settable, err := i.client.ReadController(ctx, token)
+	a, garm := garmapi.FromGarm(err)
 	switch {
 	case err == nil:
-	case refusesToken(err):
-		i.token = ""
+	case garmapi.RefusesToken(err):
+		i.session.DropToken(token)
 		return i.again(ctx)
 	case garm && a.Code == 404:
 		return errControllerGone
@@ -128,8 +130,7 @@ func (i *Initializer) look(ctx context.Context) error {
 	return nil
 }
 
-// lookAsStranger is for a server whose admin is not ours: all that can be of
-// use is that it loses him.
+// lookAsStranger is for a server whose admin is not ours: all that can be of use is that it loses him.
 func (i *Initializer) lookAsStranger(ctx context.Context) error {
 	state, err := i.Probe(ctx)
 	if err != nil {
@@ -141,8 +142,7 @@ func (i *Initializer) lookAsStranger(ctx context.Context) error {
 	return i.notOurs()
 }
 
-// again goes through Ensure's states once, since the token was refused or the
-// server has no admin.
+// again goes through Ensure's states once, since the token was refused or the server has no admin.
 func (i *Initializer) again(ctx context.Context) error {
 	var result Result
 	err := i.attempt(ctx, &result)

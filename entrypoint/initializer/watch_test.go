@@ -191,8 +191,8 @@ func TestWatchSilence(t *testing.T) {
 	}
 }
 
-// A pause of our own, such as that of docker pause, is no silence of the server,
-// whether it falls between two looks or into one, and also in an outage.
+// A pause of our own, such as that of docker pause, is no silence of the server, whether it falls between two looks or
+// into one, and also in an outage.
 func TestWatchPauseIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fault, freeze atomic.Bool
@@ -272,8 +272,8 @@ func unreadable(w http.ResponseWriter, r *http.Request) {
 	fakegarm.Fail(w, 409, "init_required", "Missing superuser")
 }
 
-// A database that can be read again between two looks, whichever these are: its
-// admin is ours still, and not somebody else's.
+// A database that can be read again between two looks, whichever these are: its admin is ours still, and not somebody
+// else's.
 func TestWatchDatabaseUnreadableForAWhile(t *testing.T) {
 	for looks := range 4 {
 		synctest.Test(t, func(t *testing.T) {
@@ -307,8 +307,8 @@ func TestWatchDatabaseUnreadableForAWhile(t *testing.T) {
 	}
 }
 
-// One outage is one line, whatever each look finds: a reset names another port
-// each time, and a restart is first a connection that breaks and then a refusal.
+// One outage is one line, whatever each look finds: a reset names another port each time, and a restart is first a
+// connection that breaks and then a refusal.
 func TestWatchOutageIsOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		garm := fakegarm.New(fakegarm.V021)

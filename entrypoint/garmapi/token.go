@@ -1,4 +1,4 @@
-package initializer
+package garmapi
 
 import (
 	"encoding/base64"
@@ -7,13 +7,9 @@ import (
 	"time"
 )
 
-// renewBefore is how long before its end a token is renewed for those who were
-// given it. garm's tokens live for 24 h at least and cannot be refreshed.
-const renewBefore = time.Hour
-
-// expires reports whether a token ends within d. A token that does not say
-// when it ends (RFC 7519, section 4.1.4) is taken to last.
-func expires(token string, d time.Duration) bool {
+// Expires reports whether a token ends within d. A token that does not say when it ends (RFC 7519, section 4.1.4) is
+// taken to last.
+func Expires(token string, d time.Duration) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return false
