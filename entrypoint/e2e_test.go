@@ -178,7 +178,7 @@ func TestRunGarmCLI(t *testing.T) {
 	if info, err := os.Stat(profile); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("profile: %v %v", info, err)
 	}
-	// By hand, as the README says, into a profile of one's own.
+	// By hand, as a user does, into a profile of one's own.
 	other := t.TempDir()
 	login := testgarm.Start(t, cli, []string{"profile", "add", "--name", "x", "--url", testgarm.BaseURL(t, r.config),
 		"--username", "admin", "--password", testgarm.Canary}, []string{"HOME=" + other})

@@ -18,7 +18,7 @@ const (
 	exitConfig      = 78
 )
 
-// exitCodes is the table that --help and the README show.
+// exitCodes is the table that --help and docs/configuration.md show.
 var exitCodes = []struct{ code, when string }{
 	{"garm's own", "garm ended, by itself or after a signal that was forwarded; 128+N when signal N killed it, or when asked to stop before garm was started"},
 	{"64", "wrong usage"},

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// commandHelp is the table of commands that --help and the README show.
+// commandHelp is the table of commands that --help and docs/configuration.md show.
 var commandHelp = []struct{ command, call, does string }{
 	{cmdRun, "garm-entrypoint [run] [FLAGS] [-- GARM ARGS]", "supervises garm and initialises it: the main job"},
 	{cmdRun, "garm-entrypoint -FLAG ...", "the same; the arguments go to garm, as in the upstream image"},

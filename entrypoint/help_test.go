@@ -13,10 +13,10 @@ import (
 	"garm-entrypoint/entrypoint/initializer"
 )
 
-// update rewrites the golden files and the README's tables:
+// update rewrites the golden files and the tables of the pages in docs:
 //
-//	go test ./entrypoint -run 'Golden|Readme' -update
-var update = flag.Bool("update", false, "rewrite golden files and the README's tables")
+//	go test ./entrypoint -run 'Golden|Tables' -update
+var update = flag.Bool("update", false, "rewrite golden files and the pages' tables")
 
 // golden compares text with a file in testdata, or writes it there.
 func golden(t *testing.T, name, got string) {

@@ -32,7 +32,7 @@ const (
 )
 
 // option is one row of the table that drives flags, variables, --help and the
-// README's table.
+// table of docs/configuration.md.
 type option struct {
 	variable string
 	kind     kind

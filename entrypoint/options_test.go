@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The table drives the command line, the variables, help and the README: so
+// The table drives the command line, the variables, help and docs/configuration.md: so
 // each row must be whole, and no two may collide.
 func TestOptionsTable(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// What each garm does of what is asked for. The README shows it, and the tests
+// What each garm does of what is asked for. docs/releases.md shows it, and the tests
 // below hold it against the real servers (all of them: make test-versions).
 type release struct {
 	version string
@@ -38,7 +38,7 @@ var releases = []release{
 	{version: testgarm.V021, api: true, oneWins: true, agent: true, says: true},
 }
 
-// row is a version's row in the README.
+// row is a version's row in docs/releases.md.
 func (r release) row() []string {
 	word := func(is bool, yes, no string) string {
 		if is {

@@ -20,8 +20,10 @@ for arch in amd64 arm64; do
 	mkdir "$work/$name"
 	GOOS=linux GOARCH=$arch GOAMD64=v1 GOARM64=v8.0 make --no-print-directory build VERSION="$VERSION" OUT="$work/$name/garm-entrypoint" >/dev/null
 	cp LICENSE README.md CHANGELOG.md examples/systemd/garm.service "$work/$name/"
-	chmod 0755 "$work/$name" "$work/$name/garm-entrypoint"
-	chmod 0644 "$work/$name"/*.* "$work/$name/LICENSE"
+	mkdir "$work/$name/docs"
+	cp docs/*.md "$work/$name/docs/"
+	chmod 0755 "$work/$name" "$work/$name/docs" "$work/$name/garm-entrypoint"
+	chmod 0644 "$work/$name"/*.* "$work/$name/LICENSE" "$work/$name/docs"/*
 	tar -C "$work" --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf "$work/$name.tar" "$name"
 	gzip -n9 <"$work/$name.tar" >"dist/$name.tar.gz" # no pipe, in which a tar that fails goes unseen
 done

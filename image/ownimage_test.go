@@ -31,15 +31,15 @@ func TestExampleOwnImage(t *testing.T) {
 	}
 }
 
-// TestExampleOwnImagePin holds the example's garm against go.mod, and the README's three lines against the example's.
+// TestExampleOwnImagePin holds the example's garm against go.mod, and the three lines of docs/own-image.md against the example's.
 func TestExampleOwnImagePin(t *testing.T) {
 	t.Parallel()
 	const file = "../examples/own-image/Dockerfile"
 	if got, want := find(t, file, `(?m)^ARG GARM_IMAGE=\S+:(\S+)$`), testgarm.Version(t); got != want {
 		t.Errorf("%s has garm %s, go.mod pins %s", file, got, want)
 	}
-	inReadme := find(t, "../README.md", "(?s)```dockerfile\n(.*?)```")
-	if !strings.Contains(inReadme, "/garm-entrypoint /usr/local/bin/garm-entrypoint\n"+find(t, file, `(?m)^(ENTRYPOINT \S+)$`)) {
-		t.Errorf("the README's Dockerfile is not that of %s: %s", file, inReadme)
+	onPage := find(t, "../docs/own-image.md", "(?s)```dockerfile\n(.*?)```")
+	if !strings.Contains(onPage, "/garm-entrypoint /usr/local/bin/garm-entrypoint\n"+find(t, file, `(?m)^(ENTRYPOINT \S+)$`)) {
+		t.Errorf("the Dockerfile of docs/own-image.md is not that of %s: %s", file, onPage)
 	}
 }

@@ -21,7 +21,7 @@ import (
 func copyTree(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	for _, part := range []string{"entrypoint", "supervisor", "image", "internal", "hack", "examples"} {
+	for _, part := range []string{"entrypoint", "supervisor", "image", "internal", "hack", "examples", "docs"} {
 		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS("../"+part)); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestRelease(t *testing.T) {
 		if program, err := elf.NewFile(bytes.NewReader(binary)); err != nil || program.Machine != machine {
 			t.Errorf("%s: the binary is for another machine, or none: %v", arch, err)
 		}
-		for _, file := range []string{"LICENSE", "README.md", "CHANGELOG.md", "garm.service"} {
+		for _, file := range []string{"LICENSE", "README.md", "CHANGELOG.md", "garm.service", "docs/configuration.md"} {
 			if len(files[name+"/"+file]) == 0 {
 				t.Errorf("%s: %s is missing", arch, file)
 			}

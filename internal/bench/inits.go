@@ -91,7 +91,7 @@ func best(peers map[string]samples) samples {
 // within tells whether our median is in the range of the best peer: no worse, but for noise.
 func within(own samples, peers map[string]samples) bool { return own.median() <= best(peers).worst() }
 
-// initTable measures everything about the inits. Its order is that of the README.
+// initTable measures everything about the inits. Its order is that of docs/how-it-works.md.
 func (b *bench) initTable() *table {
 	t := &table{title: "`garm-entrypoint exec -- CMD` beside other inits: ms, median / 99th percentile (worst of fewer than 100)"}
 	t.header = []string{""}

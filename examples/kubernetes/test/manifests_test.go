@@ -58,7 +58,7 @@ func examples(t *testing.T) string {
 	return dir
 }
 
-// withSecrets is examples after what the README tells people to do for the
+// withSecrets is examples after what docs/kubernetes.md tells people to do for the
 // variant: make the secrets, and for TLS put a certificate there.
 func withSecrets(t *testing.T, variant string) string {
 	t.Helper()

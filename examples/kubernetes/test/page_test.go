@@ -12,25 +12,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func readme(t *testing.T) string {
+func page(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../README.md")
+	text, err := os.ReadFile("../../../docs/kubernetes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Kubernetes\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	return section
+	return string(text)
 }
 
-// TestReadme: the README's table has each variant, and what it and the heads of
+// TestPage: the page's table has each variant, and what it and the heads of
 // the kustomizations apply exists.
-func TestReadme(t *testing.T) {
+func TestPage(t *testing.T) {
 	t.Parallel()
-	text := readme(t)
+	text := page(t)
 	for _, variant := range variants {
 		if !strings.Contains(text, "| `"+variant+"` |") {
-			t.Errorf("the README's table lacks %s", variant)
+			t.Errorf("the page's table lacks %s", variant)
 		}
 		head, err := os.ReadFile(filepath.Join("..", variant, "kustomization.yaml"))
 		if err != nil {
@@ -42,15 +40,15 @@ func TestReadme(t *testing.T) {
 	}
 	for _, match := range regexp.MustCompile(`-k examples/kubernetes/([a-z/-]+)`).FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(variants, match[1]) {
-			t.Errorf("the README applies %s, which there is not", match[1])
+			t.Errorf("the page applies %s, which there is not", match[1])
 		}
 	}
 }
 
-// TestOwnOverlay builds the overlay that the README shows, on each variant.
+// TestOwnOverlay builds the overlay that the page shows, on each variant.
 func TestOwnOverlay(t *testing.T) {
 	t.Parallel()
-	_, overlay, _ := strings.Cut(readme(t), "```yaml\n")
+	_, overlay, _ := strings.Cut(page(t), "```yaml\n")
 	overlay, _, _ = strings.Cut(overlay, "```")
 	for _, variant := range variants {
 		dir := withSecrets(t, variant)
