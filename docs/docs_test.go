@@ -202,3 +202,17 @@ func TestMessages(t *testing.T) {
 		t.Errorf("of our lines are quoted: %v: are the pages still read rightly?", found)
 	}
 }
+
+// TestSystemdCommands: how to install the unit is said on its page as in the unit's own head, which a test carries out.
+func TestSystemdCommands(t *testing.T) {
+	t.Parallel()
+	unit, err := os.ReadFile(top + "examples/systemd/garm.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(pages(t)["docs/systemd.md"], "```sh\n")
+	block, _, found := strings.Cut(block, "```")
+	if want := "#   " + strings.ReplaceAll(strings.TrimSpace(block), "\n", "\n#   ") + "\n#\n"; !found || !strings.Contains(string(unit), want) {
+		t.Errorf("the commands of docs/systemd.md are not those of the unit's head: %s", want)
+	}
+}

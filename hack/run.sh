@@ -70,6 +70,11 @@ wait_ready() {
 	done
 }
 
+# stop_call prints how to end this container.
+stop_call() {
+	[ "$NAME" = garm ] && echo "make stop" || echo "make stop NAME=$NAME"
+}
+
 report() {
 	url=$(local_url "$(docker port "$NAME" 9997/tcp | head -n 1)")
 	user=$(docker container inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$NAME" | sed -n 's/^GARM_USERNAME=//p')
@@ -90,7 +95,7 @@ report() {
 		  password  $password
 		  garm-cli  docker exec -it $NAME garm-cli
 		  log       docker logs -f $NAME
-		  stop      make stop      (the data stays in the volume $NAME)
+		  stop      $(stop_call)      (the data stays in the volume $NAME)
 	EOT
 }
 
@@ -103,7 +108,7 @@ case $(state "$NAME") in
 	must_be_ours "$NAME"
 	echo "container $NAME already runs and is left as it is."
 	if [ "$(docker container inspect --format '{{.Image}}' "$NAME")" != "$(docker image inspect --format '{{.Id}}' "$IMAGE")" ]; then
-		echo "It runs another build than $IMAGE: make stop, then make run, changes over."
+		echo "It runs another build than $IMAGE: $(stop_call), then make run, changes over."
 	fi
 	;;
 esac

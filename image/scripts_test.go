@@ -40,6 +40,9 @@ func TestMakeRun(t *testing.T) {
 		if url := "http://" + mustDocker(t, "port", c.name, "9997/tcp"); !strings.Contains(got.stdout, url) {
 			t.Errorf("%s is missing in: %s", url, got.stdout)
 		}
+		if stop := "make stop NAME=" + c.name; !strings.Contains(got.stdout, stop) {
+			t.Errorf("%s is missing in: %s", stop, got.stdout)
+		}
 		if got := c.exec("garm-entrypoint", "healthcheck"); got.code != 0 {
 			t.Errorf("garm is not ready when run.sh ends: %s", got.stderr)
 		}
