@@ -4,8 +4,11 @@ IMAGE   ?= garm-entrypoint:local
 NAME    ?= garm
 PUBLISH ?= 127.0.0.1:9997
 
-# Where the base images come from: public, or local stand-ins where no image can be pulled.
-BASE ?= public
+# Where the base images come from: public ones where they can be pulled, else local stand-ins. public insists, local does not ask.
+BASE ?= auto
+
+# What is told at the end is counted from here.
+BEGAN := $(shell date +%s)
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
@@ -19,21 +22,21 @@ SBOM_TOOL = github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 # The tests of examples/kubernetes are a module of their own: Kubernetes's types are heavy, and nothing else needs them.
 KUBE := examples/kubernetes/test
 
-ifeq ($(filter $(BASE),public local),)
-$(error BASE is "$(BASE)": it must be public or local)
+ifeq ($(filter $(BASE),auto public local),)
+$(error BASE is "$(BASE)": it must be auto, public or local)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-local stop image build sbom release test test-short test-versions test-chaos bench lint clean
+.PHONY: help run run-local stop image build sbom release test test-image test-kubernetes test-bare test-short test-versions test-chaos bench lint clean
 
 help: ## shows this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  BASE=local      base images are made here, where none can be pulled (no web UI there)"
+	@echo "  BASE=local      base images are made here, also where they could be pulled (no web UI there); BASE=public insists on those"
 	@echo "  IMAGE=$(IMAGE)  NAME=$(NAME)  PUBLISH=$(PUBLISH)"
 
 run: image ## builds the image and runs a container until garm is ready to log in
-	@IMAGE=$(IMAGE) NAME=$(NAME) PUBLISH=$(PUBLISH) BASE=$(BASE) hack/run.sh
+	@IMAGE=$(IMAGE) NAME=$(NAME) PUBLISH=$(PUBLISH) BEGAN=$(BEGAN) hack/run.sh
 
 run-local: build ## the same without Docker, in a temporary directory, until Ctrl-C
 	@hack/run-local.sh bin/garm-entrypoint
@@ -54,13 +57,27 @@ sbom: build ## writes the binary's SBOM, dist/garm-entrypoint.cdx.json (CycloneD
 release: ## makes archives and checksums for amd64 and arm64 in dist/
 	@VERSION=$(VERSION) hack/release.sh
 
-# garm's sqlite and the race detector need a C compiler. The first run builds garm, the stand-in images and Kubernetes's types: minutes. Those
-# types without the race detector: it would compile them once more, and what is tested there is not concurrent.
-test: ## runs all tests; the image's need Docker
+# hack/packages lists what the tests need of the system. The first run builds garm, the stand-in images and Kubernetes's types: minutes.
+# The race detector is for what runs side by side in our own programs; what the tests of image and Kubernetes exercise is a container,
+# so these do without, side by side.
+UNRACED := ./image/... ./docs/...
+
+test: ## runs all tests; the image's need Docker; installs what they need when it may
+	@hack/need.sh test
 	@docker info >/dev/null 2>&1 || echo "no Docker Engine answers: the tests of the image are SKIPPED (with CI=true they fail)"
-	go test -race -timeout 30m ./...
+	go test -race -timeout 30m $$(go list ./... | grep -vxF -e "$$(go list $(UNRACED))")
 	go test -run Orphans ./supervisor
+	@$(MAKE) --no-print-directory -j2 --output-sync=target test-image test-kubernetes
+	@echo "all tests passed, $$(($$(date +%s) - $(BEGAN))) s"
+
+test-image: ## runs the tests of the built image and of the documents
+	go test -timeout 30m $(UNRACED)
+
+test-kubernetes: ## runs the tests of examples/kubernetes
 	go -C $(KUBE) test -timeout 20m ./...
+
+test-bare: ## runs make run and make test where none of hack/packages is installed, on a Debian made for it
+	hack/bare.sh
 
 test-short: ## runs the tests that need neither Docker nor a garm server
 	go test -race -short ./...

@@ -1,16 +1,44 @@
 #!/bin/sh
 # Builds the image. The Dockerfile alone does it too; this adds the version, and the stand-in base images for BASE=local.
-# usage: IMAGE=name [BASE=public|local] [VERSION=v] [REVISION=r] [SOURCE_URL=url] [TARGET=binary] hack/image.sh
+# BASE=auto, the default, takes the public base images where they can be pulled, and else the stand-ins.
+# usage: IMAGE=name [BASE=auto|public|local] [VERSION=v] [REVISION=r] [SOURCE_URL=url] [TARGET=binary] hack/image.sh
 set -eu
 cd "$(dirname "$0")/.."
 : "${IMAGE:?names the image}"
+# shellcheck source=hack/lib.sh
+. hack/lib.sh
+
+# public_images are the base images, as the Dockerfile names them.
+public_images() {
+	sed -n 's/^ARG GO_IMAGE=//p' Dockerfile
+	version=$(sed -n 's/^ARG GARM_VERSION=//p' Dockerfile)
+	sed -n "s/^ARG GARM_IMAGE=\\(.*\\):.*/\\1:$version/p" Dockerfile
+}
+
+# available reports whether an image is here, or its registry says that it has it. Where nobody answers, that takes seconds.
+available() {
+	docker image inspect "$1" >/dev/null 2>&1 || timeout 10 docker manifest inspect "$1" >/dev/null 2>&1
+}
+
+base=${BASE:-auto}
+if [ "$base" = auto ]; then
+	base=public
+	for image in $(public_images); do
+		available "$image" || {
+			base=local
+			echo "$image cannot be pulled: going on with local stand-ins (BASE=public insists, BASE=local does not ask)" >&2
+			break
+		}
+	done
+fi
 
 # --platform and build caches are the builder's business: further arguments go to docker build.
 set -- "$@" --tag "$IMAGE" --build-arg "VERSION=${VERSION:-dev}" --build-arg "REVISION=${REVISION:-unknown}" \
 	--build-arg "SOURCE_URL=${SOURCE_URL:-}"
 [ -z "${TARGET:-}" ] || set -- "$@" --target "$TARGET"
 
-if [ "${BASE:-public}" = local ]; then
+if [ "$base" = local ]; then
+	hack/need.sh run
 	go_image=$(image/standin/go.sh)
 	garm_image=$(image/standin/garm.sh)
 	set -- "$@" --build-arg "GO_IMAGE=$go_image" --build-arg "GARM_IMAGE=$garm_image"
@@ -24,7 +52,7 @@ trap 'exit 130' INT TERM HUP
 echo "building $IMAGE" >&2
 if ! docker build "$@" . >"$log" 2>&1; then
 	cat "$log" >&2
-	echo "cannot build $IMAGE: see above; where no base image can be pulled, use BASE=local" >&2
+	echo "cannot build $IMAGE: see above" >&2
 	exit 1
 fi
 echo "built $IMAGE" >&2

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs the image in a container and waits until garm is ready. The variables below that are set here are handed on.
-# usage: IMAGE=name NAME=container [PUBLISH=[address:]port] [BASE=public|local] hack/run.sh
+# usage: IMAGE=name NAME=container [PUBLISH=[address:]port] [BEGAN=seconds] hack/run.sh
+# BEGAN: when the command began, in seconds since 1970, to tell how long it took to ready.
 set -eu
 cd "$(dirname "$0")/.."
 # shellcheck source=hack/lib.sh
@@ -85,7 +86,9 @@ report() {
 		password="the one that was in GARM_PASSWORD when this volume was new"
 	fi
 	ui="$url/ui/"
-	[ "${BASE:-public}" = public ] || ui="none in this stand-in image"
+	case $(docker image inspect --format '{{index .Config.Labels "org.opencontainers.image.base.name"}}' "$IMAGE") in
+	garm-entrypoint-standin-*) ui="none in this stand-in image" ;;
+	esac
 	cat <<-EOT
 
 		garm is ready.
@@ -96,7 +99,10 @@ report() {
 		  garm-cli  docker exec -it $NAME garm-cli
 		  log       docker logs -f $NAME
 		  stop      $(stop_call)      (the data stays in the volume $NAME)
+
+		Next: say who runs jobs: docs/provisioning.md, or docs/README.md for all else.
 	EOT
+	[ -z "${BEGAN:-}" ] || printf '\nfrom nothing to ready: %d s\n' $(($(date +%s) - BEGAN))
 }
 
 case $(state "$NAME") in

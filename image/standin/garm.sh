@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 . image/standin/lib.sh
 need docker "the stand-in images are made by Docker"
 need go "garm is built from go.mod's pin"
-need gcc "garm's sqlite is C: apt-get install gcc libc6-dev"
+need gcc "garm's sqlite is C: hack/need.sh run"
 
 module=github.com/cloudbase/garm
 version=$(go list -m -f '{{.Version}}' "$module")
