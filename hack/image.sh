@@ -5,32 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 : "${IMAGE:?names the image}"
-# shellcheck source=hack/lib.sh
-. hack/lib.sh
-
-# public_images are the base images, as the Dockerfile names them.
-public_images() {
-	sed -n 's/^ARG GO_IMAGE=//p' Dockerfile
-	version=$(sed -n 's/^ARG GARM_VERSION=//p' Dockerfile)
-	sed -n "s/^ARG GARM_IMAGE=\\(.*\\):.*/\\1:$version/p" Dockerfile
-}
-
-# available reports whether an image is here, or its registry says that it has it. Where nobody answers, that takes seconds.
-available() {
-	docker image inspect "$1" >/dev/null 2>&1 || timeout 10 docker manifest inspect "$1" >/dev/null 2>&1
-}
-
-base=${BASE:-auto}
-if [ "$base" = auto ]; then
-	base=public
-	for image in $(public_images); do
-		available "$image" || {
-			base=local
-			echo "$image cannot be pulled: going on with local stand-ins (BASE=public insists, BASE=local does not ask)" >&2
-			break
-		}
-	done
-fi
+base=$(hack/base.sh)
 
 # --platform and build caches are the builder's business: further arguments go to docker build.
 set -- "$@" --tag "$IMAGE" --build-arg "VERSION=${VERSION:-dev}" --build-arg "REVISION=${REVISION:-unknown}" \
