@@ -102,13 +102,13 @@ func bringUp(t *testing.T, example composeExample) *composed {
 	for _, command := range headerCommands(t, filepath.Join(e.work, "docker-compose.yml")) {
 		cmd := exec.Command("sh", "-ec", command)
 		cmd.Dir = e.work
-		if got := run(cmd); got.code != 0 {
-			t.Fatalf("%s: exit code %d: %s%s", command, got.code, got.stdout, got.stderr)
+		if got := run(cmd); got.Code != 0 {
+			t.Fatalf("%s: exit code %d: %s%s", command, got.Code, got.Stdout, got.Stderr)
 		}
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("log:\n%s", e.call("logs", "--no-color").stdout)
+			t.Logf("log:\n%s", e.call("logs", "--no-color").Stdout)
 		}
 		e.call("down", "--volumes")
 	})
@@ -160,10 +160,10 @@ func (e *composed) call(args ...string) result {
 func (e *composed) must(args ...string) string {
 	e.t.Helper()
 	got := e.call(args...)
-	if got.code != 0 {
-		e.t.Fatalf("compose %s: exit code %d: %s%s", strings.Join(args, " "), got.code, got.stdout, got.stderr)
+	if got.Code != 0 {
+		e.t.Fatalf("compose %s: exit code %d: %s%s", strings.Join(args, " "), got.Code, got.Stdout, got.Stderr)
 	}
-	return strings.TrimSpace(got.stdout)
+	return strings.TrimSpace(got.Stdout)
 }
 
 // url is where the published port is reached from this host.
@@ -210,7 +210,7 @@ func checkSecrets(t *testing.T, e *composed) {
 	if strings.Contains(e.garm.logs(), e.adminPassword()) {
 		t.Error("the log shows the password")
 	}
-	if got := e.garm.exec("test", "-e", passwordFile); got.code == 0 {
+	if got := e.garm.exec("test", "-e", passwordFile); got.Code == 0 {
 		t.Error("there is a generated password, though one was given")
 	}
 }
@@ -282,17 +282,17 @@ func checkProxy(t *testing.T, e *composed) {
 // standinProxy makes an image that stands in for the public one of nginx.
 var standinProxy = sync.OnceValues(func() (string, error) {
 	got := run(exec.Command("../image/standin/nginx.sh"))
-	if got.code != 0 {
-		return "", fmt.Errorf("cannot make the stand-in for nginx: %s", got.stderr)
+	if got.Code != 0 {
+		return "", fmt.Errorf("cannot make the stand-in for nginx: %s", got.Stderr)
 	}
-	return strings.TrimSpace(got.stdout), nil
+	return strings.TrimSpace(got.Stdout), nil
 })
 
 // composeCommand returns the Compose that is there: v2 as a plugin, or 1.29. CI must have one.
 func composeCommand(t *testing.T) []string {
 	t.Helper()
 	for _, command := range [][]string{{"docker", "compose"}, {"docker-compose"}} {
-		if run(exec.Command(command[0], slices.Concat(command[1:], []string{"version"})...)).code == 0 {
+		if run(exec.Command(command[0], slices.Concat(command[1:], []string{"version"})...)).Code == 0 {
 			return command
 		}
 	}

@@ -1,17 +1,16 @@
 package image_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"garm-entrypoint/internal/dockertest"
 	"garm-entrypoint/internal/testgarm"
 )
 
@@ -35,25 +34,11 @@ const (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	for _, name := range []string{imageName, binaryName} {
-		if docker("image", "inspect", name).code == 0 {
+		if docker("image", "inspect", name).Code == 0 {
 			docker("image", "rm", "--force", name)
 		}
 	}
 	os.Exit(code)
-}
-
-// needEngine skips the test where no Docker Engine answers, and fails it in CI, which must have one.
-func needEngine(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: needs Docker")
-	}
-	if result := docker("version", "--format", "{{.Server.Version}}"); result.code != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("no Docker Engine answers: %s", result.stderr)
-		}
-		t.Skipf("no Docker Engine answers: %s", result.stderr)
-	}
 }
 
 // needImage makes sure that the engine has the image of this tree, and returns its name.
@@ -78,43 +63,23 @@ func build(name, target string) error {
 	return nil
 }
 
-// result is what a command printed and the code it ended with.
-type result struct {
-	stdout, stderr string
-	code           int
+// Short names for what every test here calls.
+var (
+	docker  = dockertest.Docker
+	newName = dockertest.NewName
+	run     = dockertest.Run
+)
+
+type result = dockertest.Result
+
+func needEngine(t *testing.T) {
+	t.Helper()
+	dockertest.NeedEngine(t)
 }
 
-// docker runs the docker command line. A command that cannot be run at all has code -1.
-func docker(args ...string) result {
-	return run(exec.Command("docker", args...))
-}
-
-func run(cmd *exec.Cmd) result {
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	code := 0
-	if err := cmd.Run(); err != nil {
-		code = cmd.ProcessState.ExitCode()
-		if cmd.ProcessState == nil {
-			stderr.WriteString(err.Error())
-		}
-	}
-	return result{stdout: stdout.String(), stderr: stderr.String(), code: code}
-}
-
-// mustDocker is docker for commands that must succeed. It returns the standard output without its last line end.
 func mustDocker(t *testing.T, args ...string) string {
 	t.Helper()
-	got := docker(args...)
-	if got.code != 0 {
-		t.Fatalf("docker %s: exit code %d: %s%s", strings.Join(args, " "), got.code, got.stdout, got.stderr)
-	}
-	return strings.TrimSuffix(got.stdout, "\n")
-}
-
-// newName returns a name that no other test or run has.
-func newName() string {
-	return "garm-entrypoint-test-" + strings.ToLower(rand.Text())
+	return dockertest.Must(t, args...)
 }
 
 // newVolume makes a fresh named volume.
@@ -123,8 +88,8 @@ func newVolume(t *testing.T) string {
 	name := newName()
 	mustDocker(t, "volume", "create", name)
 	t.Cleanup(func() {
-		if got := docker("volume", "rm", name); got.code != 0 {
-			t.Errorf("cannot remove the volume: %s", got.stderr)
+		if got := docker("volume", "rm", name); got.Code != 0 {
+			t.Errorf("cannot remove the volume: %s", got.Stderr)
 		}
 	})
 	return name
@@ -189,14 +154,14 @@ func (c container) inspect(template string) string {
 // logs returns both streams of the container's log.
 func (c container) logs() string {
 	got := docker("logs", c.name)
-	return got.stdout + got.stderr
+	return got.Stdout + got.Stderr
 }
 
 // waitReady asks the health check until garm is ready.
 func (c container) waitReady() {
 	c.t.Helper()
 	testgarm.Eventually(c.t, bootTimeout, "garm in container "+c.name+" is ready", func() bool {
-		if c.exec("/usr/local/bin/garm-entrypoint", "healthcheck").code == 0 {
+		if c.exec("/usr/local/bin/garm-entrypoint", "healthcheck").Code == 0 {
 			return true
 		}
 		if status := c.inspect("{{.State.Status}}"); status != "running" {

@@ -20,8 +20,8 @@ func TestExampleDocker(t *testing.T) {
 	})
 	cmd := exec.Command("../examples/docker/run.sh")
 	cmd.Env = append(os.Environ(), "IMAGE="+image, "NAME="+c.name, "PUBLISH="+freePort)
-	if got := run(cmd); got.code != 0 {
-		t.Fatalf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	if got := run(cmd); got.Code != 0 {
+		t.Fatalf("exit code %d: %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	c.waitReady()
 	c.controllerID("admin", c.password())

@@ -193,8 +193,8 @@ func TestCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := docker(append([]string{"run", "--rm", "--env", "GARM_PASSWORD=kept", image}, test.args...)...)
-			if got.code != test.code || !regexp.MustCompile(test.stdout).MatchString(got.stdout) {
-				t.Errorf("exit code %d, stdout %q, stderr %q: want code %d, stdout %s", got.code, got.stdout, got.stderr, test.code, test.stdout)
+			if got.Code != test.code || !regexp.MustCompile(test.stdout).MatchString(got.Stdout) {
+				t.Errorf("exit code %d, stdout %q, stderr %q: want code %d, stdout %s", got.Code, got.Stdout, got.Stderr, test.code, test.stdout)
 			}
 		})
 	}
@@ -219,10 +219,10 @@ func TestSecret(t *testing.T) {
 			t.Errorf("garm's %s is empty: nothing was tested", file)
 		}
 	}
-	if got := c.exec("cat", "/proc/1/environ"); got.code == 0 {
-		t.Errorf("/proc/1/environ can be read, with the password in it: %t", strings.Contains(got.stdout, canary))
+	if got := c.exec("cat", "/proc/1/environ"); got.Code == 0 {
+		t.Errorf("/proc/1/environ can be read, with the password in it: %t", strings.Contains(got.Stdout, canary))
 	}
-	if got := c.exec("test", "-e", passwordFile); got.code == 0 {
+	if got := c.exec("test", "-e", passwordFile); got.Code == 0 {
 		t.Error("there is a password file, though a password was given")
 	}
 }
@@ -241,7 +241,7 @@ func TestUser(t *testing.T) {
 			t.Parallel()
 			c := startReady(t, append(flags, "--volume", newVolume(t)+":/etc/garm")...)
 			c.login("admin", c.password())
-			if got := c.exec("cat", "/proc/1/environ"); got.code == 0 {
+			if got := c.exec("cat", "/proc/1/environ"); got.Code == 0 {
 				t.Error("/proc/1/environ can be read by garm's own user")
 			}
 		})

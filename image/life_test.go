@@ -27,15 +27,15 @@ func TestHealth(t *testing.T) {
 		t.Errorf("health is %s at the start: want starting", got)
 	}
 	c.waitHealth("healthy")
-	if got := c.exec("garm-entrypoint", "healthcheck"); got.code != 0 || strings.Count(got.stdout+got.stderr, "\n") > 1 {
-		t.Errorf("docker exec … healthcheck: exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	if got := c.exec("garm-entrypoint", "healthcheck"); got.Code != 0 || strings.Count(got.Stdout+got.Stderr, "\n") > 1 {
+		t.Errorf("docker exec … healthcheck: exit code %d: %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	pid := c.mustExec("pidof", "garm")
 	c.mustExec("kill", "-STOP", pid)
 	c.waitHealth("unhealthy")
 	for _, probe := range [][]string{{"healthcheck"}, {"healthcheck", "--live"}} {
-		if got := c.exec(append([]string{"garm-entrypoint"}, probe...)...); got.code != 1 || strings.Count(got.stdout+got.stderr, "\n") != 1 {
-			t.Errorf("%s: exit code %d, want 1 and one line: %q", probe, got.code, got.stdout+got.stderr)
+		if got := c.exec(append([]string{"garm-entrypoint"}, probe...)...); got.Code != 1 || strings.Count(got.Stdout+got.Stderr, "\n") != 1 {
+			t.Errorf("%s: exit code %d, want 1 and one line: %q", probe, got.Code, got.Stdout+got.Stderr)
 		}
 	}
 	if got := c.inspect("{{.State.Running}}"); got != "true" {
@@ -113,18 +113,18 @@ func TestLogLines(t *testing.T) {
 	c := startReady(t, append([]string{"--env", "GARM_FULL_NAME=two\nlines"}, baseURL...)...)
 	mustDocker(t, "stop", c.name)
 	log := docker("logs", c.name)
-	for _, line := range strings.Split(strings.TrimSuffix(log.stderr, "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(log.Stderr, "\n"), "\n") {
 		if !regexp.MustCompile(`^time=\S+ level=(INFO|WARN|ERROR) msg=("(?:[^"\\]|\\.)*"|\S+) program=garm-entrypoint( |$)`).MatchString(line) {
 			t.Errorf("no log line: %q", line)
 		}
 	}
-	if strings.Contains(log.stdout, "program=garm-entrypoint") {
+	if strings.Contains(log.Stdout, "program=garm-entrypoint") {
 		t.Error("a line of ours is among garm's")
 	}
 	for message, times := range map[string]int{"generated garm's config": 1, "generated the admin's password": 1, "first boot: ": 1,
 		"first boot done": 1, "admin created": 1, "controller URLs set": 1, `"starting garm"`: 1, "garm's API is up": 2, "msg=ready": 1,
 		`"stopping garm"`: 1, "garm has stopped": 2} {
-		if got := strings.Count(log.stderr, message); got != times {
+		if got := strings.Count(log.Stderr, message); got != times {
 			t.Errorf("%s: %d lines, want %d", message, got, times)
 		}
 	}
@@ -152,8 +152,8 @@ func TestVolumeFull(t *testing.T) {
 		password := c.password()
 		c.exec("dd", "if=/dev/zero", "of=/etc/garm/filler", "bs=4k")
 		c.login("admin", password)
-		if got := c.exec("garm-entrypoint", "healthcheck"); got.code != 0 {
-			t.Errorf("not ready on a full volume: %s", got.stderr)
+		if got := c.exec("garm-entrypoint", "healthcheck"); got.Code != 0 {
+			t.Errorf("not ready on a full volume: %s", got.Stderr)
 		}
 		mustDocker(t, "stop", c.name)
 		if code := c.inspect("{{.State.ExitCode}}"); code != "0" {

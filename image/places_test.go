@@ -52,7 +52,7 @@ func TestUpstreamVolume(t *testing.T) {
 	mustDocker(t, "start", plain.name)
 	initialise := []string{"env", "HOME=/tmp", "garm-cli", "init", "--name", "test", "--url", "http://127.0.0.1:9997",
 		"--username", "boss", "--email", "boss@localhost", "--password", testgarm.Canary}
-	testgarm.Eventually(t, bootTimeout, "garm-cli init against the plain image", func() bool { return plain.exec(initialise...).code == 0 })
+	testgarm.Eventually(t, bootTimeout, "garm-cli init against the plain image", func() bool { return plain.exec(initialise...).Code == 0 })
 	id, config := plain.controllerID("boss", testgarm.Canary), plain.sum("/etc/garm/config.toml")
 	mustDocker(t, "stop", plain.name)
 	plain.remove()
@@ -80,7 +80,7 @@ func TestUpstreamVolume(t *testing.T) {
 			t.Errorf("%s: the config was changed", name)
 		}
 		for _, file := range []string{passwordFile, "/etc/garm/first-boot"} {
-			if c.exec("test", "-e", file).code == 0 {
+			if c.exec("test", "-e", file).Code == 0 {
 				t.Errorf("%s: there is a file %s", name, file)
 			}
 		}

@@ -70,12 +70,12 @@ func TestExampleProvider(t *testing.T) {
 		t.Errorf("machine %+v: want the provider's id", machine)
 	}
 	file := strings.TrimSpace(c.mustExec("sh", "-c", "echo /etc/garm/example-machines/*/*/"+machine.Name))
-	if got := c.exec("cat", file); !strings.Contains(got.stdout, `"os_type":"linux","os_arch":"amd64","status":"running"`) {
-		t.Errorf("%s: %q, %s", file, got.stdout, got.stderr)
+	if got := c.exec("cat", file); !strings.Contains(got.Stdout, `"os_type":"linux","os_arch":"amd64","status":"running"`) {
+		t.Errorf("%s: %q, %s", file, got.Stdout, got.Stderr)
 	}
 	token, _ := c.api().Login("admin", c.password())
 	c.api().DeleteInstance(token, machine.Name)
-	testgarm.Eventually(t, bootTimeout, "the machine's end", func() bool { return c.exec("test", "-e", file).code != 0 })
+	testgarm.Eventually(t, bootTimeout, "the machine's end", func() bool { return c.exec("test", "-e", file).Code != 0 })
 }
 
 // TestProviderSeesNoSecret has a provider look at all that it can see, as root and as another uid, under the engine's default capabilities:

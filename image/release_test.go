@@ -37,8 +37,8 @@ func makeIn(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("make", args...)
 	cmd.Dir = dir
-	if got := run(cmd); got.code != 0 {
-		t.Fatalf("make %s: exit code %d: %s%s", strings.Join(args, " "), got.code, got.stdout, got.stderr)
+	if got := run(cmd); got.Code != 0 {
+		t.Fatalf("make %s: exit code %d: %s%s", strings.Join(args, " "), got.Code, got.Stdout, got.Stderr)
 	}
 }
 
@@ -63,8 +63,8 @@ func TestRelease(t *testing.T) {
 	}
 	check := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 	check.Dir = filepath.Join(dirs[0], "dist")
-	if got := run(check); got.code != 0 {
-		t.Errorf("sha256sum --check: %s%s", got.stdout, got.stderr)
+	if got := run(check); got.Code != 0 {
+		t.Errorf("sha256sum --check: %s%s", got.Stdout, got.Stderr)
 	}
 	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
 		name := "garm-entrypoint_v1.2.3_linux_" + arch
@@ -115,8 +115,8 @@ func TestReproducibleImage(t *testing.T) {
 	mustDocker(t, "create", "--name", name, image)
 	t.Cleanup(func() { docker("container", "rm", name) })
 	mustDocker(t, "cp", name+":/usr/local/bin/garm-entrypoint", there)
-	if got := run(exec.Command("cmp", here, there)); got.code != 0 {
-		t.Errorf("the image's binary is not that of make build: %s%s", got.stdout, got.stderr)
+	if got := run(exec.Command("cmp", here, there)); got.Code != 0 {
+		t.Errorf("the image's binary is not that of make build: %s%s", got.Stdout, got.Stderr)
 	}
 }
 
@@ -145,8 +145,8 @@ func TestBuildInfo(t *testing.T) {
 			t.Errorf("built with %s=%s", setting.Key, setting.Value)
 		}
 	}
-	if got := run(exec.Command(binary, "version")); got.stdout != "garm-entrypoint v1.2.3\n" {
-		t.Errorf("version says %q", got.stdout)
+	if got := run(exec.Command(binary, "version")); got.Stdout != "garm-entrypoint v1.2.3\n" {
+		t.Errorf("version says %q", got.Stdout)
 	}
 }
 

@@ -34,24 +34,24 @@ func TestMakeRun(t *testing.T) {
 	runAgain := func(says string) {
 		t.Helper()
 		got := script("run.sh", vars...)
-		if got.code != 0 || !strings.Contains(got.stdout, says) {
-			t.Fatalf("exit code %d: want 0 and %q in: %s%s", got.code, says, got.stdout, got.stderr)
+		if got.Code != 0 || !strings.Contains(got.Stdout, says) {
+			t.Fatalf("exit code %d: want 0 and %q in: %s%s", got.Code, says, got.Stdout, got.Stderr)
 		}
-		if url := "http://" + mustDocker(t, "port", c.name, "9997/tcp"); !strings.Contains(got.stdout, url) {
-			t.Errorf("%s is missing in: %s", url, got.stdout)
+		if url := "http://" + mustDocker(t, "port", c.name, "9997/tcp"); !strings.Contains(got.Stdout, url) {
+			t.Errorf("%s is missing in: %s", url, got.Stdout)
 		}
-		if stop := "make stop NAME=" + c.name; !strings.Contains(got.stdout, stop) {
-			t.Errorf("%s is missing in: %s", stop, got.stdout)
+		if stop := "make stop NAME=" + c.name; !strings.Contains(got.Stdout, stop) {
+			t.Errorf("%s is missing in: %s", stop, got.Stdout)
 		}
-		if got := c.exec("garm-entrypoint", "healthcheck"); got.code != 0 {
-			t.Errorf("garm is not ready when run.sh ends: %s", got.stderr)
+		if got := c.exec("garm-entrypoint", "healthcheck"); got.Code != 0 {
+			t.Errorf("garm is not ready when run.sh ends: %s", got.Stderr)
 		}
 	}
 	runAgain("docker exec " + c.name + " cat " + passwordFile)
 	id := c.controllerID("admin", c.password())
 	runAgain("already runs")
-	if got := script("stop.sh", vars...); got.code != 0 || docker("container", "inspect", c.name).code == 0 {
-		t.Fatalf("stop: exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	if got := script("stop.sh", vars...); got.Code != 0 || docker("container", "inspect", c.name).Code == 0 {
+		t.Fatalf("stop: exit code %d: %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	runAgain("garm is ready")
 	if got := c.controllerID("admin", c.password()); got != id {
@@ -70,8 +70,8 @@ func TestMakeRunRefused(t *testing.T) {
 	})
 	for range 2 {
 		got := script("run.sh", append(vars, "GARM_EMAIL=not an address")...)
-		if got.code == 0 || !strings.Contains(got.stderr, "exit code 78") || !strings.Contains(got.stderr, "not an address") {
-			t.Errorf("exit code %d: want the log and exit code 78 in: %s%s", got.code, got.stdout, got.stderr)
+		if got.Code == 0 || !strings.Contains(got.Stderr, "exit code 78") || !strings.Contains(got.Stderr, "not an address") {
+			t.Errorf("exit code %d: want the log and exit code 78 in: %s%s", got.Code, got.Stdout, got.Stderr)
 		}
 	}
 }
@@ -83,8 +83,8 @@ func TestMakeRunForeign(t *testing.T) {
 	mustDocker(t, "create", "--name", name, image)
 	t.Cleanup(func() { docker("container", "rm", "--force", name) })
 	for _, file := range []string{"run.sh", "stop.sh"} {
-		if got := script(file, "IMAGE="+image, "NAME="+name); got.code == 0 || !strings.Contains(got.stderr, "was not made by make run") {
-			t.Errorf("%s: exit code %d: %s%s", file, got.code, got.stdout, got.stderr)
+		if got := script(file, "IMAGE="+image, "NAME="+name); got.Code == 0 || !strings.Contains(got.Stderr, "was not made by make run") {
+			t.Errorf("%s: exit code %d: %s%s", file, got.Code, got.Stdout, got.Stderr)
 		}
 	}
 	mustDocker(t, "container", "inspect", name)

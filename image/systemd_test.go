@@ -49,7 +49,7 @@ func TestExampleSystemd(t *testing.T) {
 	c.slowerThanSystemd()
 
 	c.mustExec("sh", "-c", "echo GARM_USERNAME=garm-admin >> /etc/garm/garm.env")
-	if got := c.exec("systemctl", "start", "garm"); got.code == 0 {
+	if got := c.exec("systemctl", "start", "garm"); got.Code == 0 {
 		t.Error("the start of what is misconfigured succeeds")
 	}
 	if got := c.unit("ExecMainStatus") + " " + c.unit("ActiveState") + " " + c.unit("NRestarts"); got != "78 failed 0" {
@@ -67,7 +67,7 @@ func (c container) slowerThanSystemd() {
 		systemctl daemon-reload && systemctl start garm`)
 	// A client that says nothing holds garm's stop for some 5 s.
 	mustDocker(c.t, "exec", "--detach", c.name, "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9997 && touch connected && sleep 60")
-	testgarm.Eventually(c.t, bootTimeout, "the client's connection", func() bool { return c.exec("test", "-e", "connected").code == 0 })
+	testgarm.Eventually(c.t, bootTimeout, "the client's connection", func() bool { return c.exec("test", "-e", "connected").Code == 0 })
 	begin := time.Now()
 	c.mustExec("systemctl", "stop", "garm")
 	if took := time.Since(begin); took < 2*time.Second {
@@ -93,8 +93,8 @@ func TestExampleSystemdVerify(t *testing.T) {
 	if err := os.WriteFile(unit, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := run(exec.Command("systemd-analyze", "verify", "--man=no", unit)); got.code != 0 || got.stdout+got.stderr != "" {
-		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	if got := run(exec.Command("systemd-analyze", "verify", "--man=no", unit)); got.Code != 0 || got.Stdout+got.Stderr != "" {
+		t.Errorf("exit code %d: %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }
 
@@ -129,12 +129,12 @@ func startSystemd(t *testing.T) container {
 		// Credentials reach a unit by mount propagation, which systemd expects in a container and sets up on a host.
 		"sh", "-c", "mount --make-rshared / && exec "+systemd)
 	testgarm.Eventually(t, bootTimeout, "systemd", func() bool {
-		state := c.exec("systemctl", "is-system-running").stdout
+		state := c.exec("systemctl", "is-system-running").Stdout
 		return strings.HasPrefix(state, "running") || strings.HasPrefix(state, "degraded")
 	})
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(c.exec("journalctl", "--no-pager", "--unit", "garm").stdout)
+			t.Log(c.exec("journalctl", "--no-pager", "--unit", "garm").Stdout)
 		}
 	})
 	return c

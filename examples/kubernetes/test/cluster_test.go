@@ -23,8 +23,8 @@ func apply(t *testing.T, all objects) *cluster {
 	c := &cluster{t: t, objects: all, network: newName(), claims: map[string]string{}}
 	mustDocker(t, "network", "create", c.network)
 	t.Cleanup(func() {
-		if got := docker("network", "rm", c.network); got.code != 0 {
-			t.Errorf("cannot remove the network: %s", got.stderr)
+		if got := docker("network", "rm", c.network); got.Code != 0 {
+			t.Errorf("cannot remove the network: %s", got.Stderr)
 		}
 	})
 	return c
@@ -48,8 +48,8 @@ func (c *cluster) volume(options ...string) string {
 	name := newName()
 	mustDocker(c.t, append([]string{"volume", "create", "--driver", "local", name}, options...)...)
 	c.t.Cleanup(func() {
-		if got := docker("volume", "rm", name); got.code != 0 {
-			c.t.Errorf("cannot remove a volume: %s", got.stderr)
+		if got := docker("volume", "rm", name); got.Code != 0 {
+			c.t.Errorf("cannot remove a volume: %s", got.Stderr)
 		}
 	})
 	return name

@@ -5,13 +5,14 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"garm-entrypoint/internal/dockertest"
 )
 
 const (
@@ -35,7 +36,7 @@ var (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if docker("image", "inspect", imageName).code == 0 {
+	if docker("image", "inspect", imageName).Code == 0 {
 		docker("image", "rm", "--force", imageName)
 	}
 	os.Exit(code)
@@ -59,15 +60,7 @@ func script(path string, env ...string) (string, error) {
 // which must have one.
 func needEngine(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: needs Docker")
-	}
-	if got := docker("version", "--format", "{{.Server.Version}}"); got.code != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("no Docker Engine answers: %s", got.stderr)
-		}
-		t.Skipf("no Docker Engine answers: %s", got.stderr)
-	}
+	dockertest.NeedEngine(t)
 	if err := buildImage(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,44 +83,18 @@ func realImage(t *testing.T, name string) string {
 	return ""
 }
 
-// result is what a command printed and the code it ended with.
-type result struct {
-	stdout, stderr string
-	code           int
-}
+// Short names for what every test here calls.
+var (
+	docker      = dockertest.Docker
+	dockerInput = dockertest.DockerInput
+	newName     = dockertest.NewName
+)
 
-func docker(args ...string) result { return dockerInput(nil, args...) }
+type result = dockertest.Result
 
-func dockerInput(stdin io.Reader, args ...string) result {
-	cmd := exec.Command("docker", args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
-	code := 0
-	if err := cmd.Run(); err != nil {
-		code = -1
-		if cmd.ProcessState != nil {
-			code = cmd.ProcessState.ExitCode()
-		} else {
-			stderr.WriteString(err.Error())
-		}
-	}
-	return result{stdout: stdout.String(), stderr: stderr.String(), code: code}
-}
-
-// mustDocker is docker for commands that must succeed. It returns the standard
-// output without its last line end.
 func mustDocker(t *testing.T, args ...string) string {
 	t.Helper()
-	got := docker(args...)
-	if got.code != 0 {
-		t.Fatalf("docker %s: exit code %d: %s%s", strings.Join(args, " "), got.code, got.stdout, got.stderr)
-	}
-	return strings.TrimSuffix(got.stdout, "\n")
-}
-
-// newName returns a name that no other test or run has.
-func newName() string {
-	return "garm-entrypoint-test-kube-" + strings.ToLower(rand.Text())
+	return dockertest.Must(t, args...)
 }
 
 // eventually polls until the condition holds.

@@ -225,7 +225,7 @@ func (p *pod) exec(container string, command ...string) result {
 
 func (p *pod) log(container string) string {
 	got := docker("logs", p.containers[container])
-	return got.stdout + got.stderr
+	return got.Stdout + got.Stderr
 }
 
 // address is the pod's address, where the host reaches it as a node would.
@@ -245,8 +245,8 @@ func (p *pod) stop() (codes map[string]string, took time.Duration) {
 		go func() { done <- docker("stop", "--time", grace, p.containers[c.Name]) }()
 	}
 	for range p.spec.Containers {
-		if got := <-done; got.code != 0 {
-			p.t.Errorf("docker stop: %s", got.stderr)
+		if got := <-done; got.Code != 0 {
+			p.t.Errorf("docker stop: %s", got.Stderr)
 		}
 	}
 	took, codes = time.Since(began), map[string]string{}

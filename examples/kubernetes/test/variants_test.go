@@ -113,8 +113,8 @@ func TestInside(t *testing.T) {
 	c := apply(t, build(t, withSecrets(t, "base"), "base"))
 	p := c.startPod("garm")
 	p.waitReady()
-	if got := p.exec("garm", "garm-cli", "controller", "show"); got.code != 0 || !strings.Contains(got.stdout, "http://garm:9997/webhooks") {
-		t.Errorf("garm-cli: exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	if got := p.exec("garm", "garm-cli", "controller", "show"); got.Code != 0 || !strings.Contains(got.Stdout, "http://garm:9997/webhooks") {
+		t.Errorf("garm-cli: exit code %d: %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	password := string(secretNamed(t, c.objects, "garm-admin")["password"])
 	for line := range strings.Lines(p.log("garm")) {
@@ -122,20 +122,20 @@ func TestInside(t *testing.T) {
 			t.Errorf("in the log: %s", line)
 		}
 	}
-	if got := p.exec("garm", "find", "/etc/garm", "-name", "garm.db*", "-perm", "-004"); got.code != 0 || got.stdout != "" {
-		t.Errorf("world-readable: %s%s", got.stdout, got.stderr)
+	if got := p.exec("garm", "find", "/etc/garm", "-name", "garm.db*", "-perm", "-004"); got.Code != 0 || got.Stdout != "" {
+		t.Errorf("world-readable: %s%s", got.Stdout, got.Stderr)
 	}
 	for _, file := range []string{"/etc/garm/config.toml", "/etc/garm/admin-password"} {
-		if p.exec("garm", "test", "-e", file).code == 0 {
+		if p.exec("garm", "test", "-e", file).Code == 0 {
 			t.Errorf("%s was made, although the Secrets have it", file)
 		}
 	}
 	// By its Service's name, from another pod.
-	if got := docker("run", "--rm", "--network", c.network, imageName, "healthcheck", "--server", "http://garm:9997"); got.code != 0 {
-		t.Errorf("the Service: %s%s", got.stdout, got.stderr)
+	if got := docker("run", "--rm", "--network", c.network, imageName, "healthcheck", "--server", "http://garm:9997"); got.Code != 0 {
+		t.Errorf("the Service: %s%s", got.Stdout, got.Stderr)
 	}
-	if got := docker("run", "--rm", "--volume", p.volumes["config"]+":/c:ro", "--env", "GARM_CONFIG=/c/config.toml", "--env", "GARM_STATE_DIR=/tmp", imageName, "check"); got.code != 0 {
-		t.Errorf("check: exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	if got := docker("run", "--rm", "--volume", p.volumes["config"]+":/c:ro", "--env", "GARM_CONFIG=/c/config.toml", "--env", "GARM_STATE_DIR=/tmp", imageName, "check"); got.Code != 0 {
+		t.Errorf("check: exit code %d: %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }
 
@@ -148,8 +148,8 @@ func TestLiveness(t *testing.T) {
 	p := apply(t, build(t, withSecrets(t, "base"), "base")).startPod("garm")
 	p.waitReady()
 	garm := p.container("garm")
-	if got := p.exec("garm", "killall", "-STOP", "garm"); got.code != 0 {
-		t.Fatalf("cannot freeze garm: %s", got.stderr)
+	if got := p.exec("garm", "killall", "-STOP", "garm"); got.Code != 0 {
+		t.Fatalf("cannot freeze garm: %s", got.Stderr)
 	}
 	for _, probe := range []struct {
 		name string

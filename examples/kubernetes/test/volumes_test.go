@@ -42,8 +42,8 @@ func (p *pod) helper(volume string, input []byte, command ...string) {
 	p.t.Helper()
 	args := append([]string{"run", "--rm", "--interactive", "--network", "none", "--user", "0:0", "--volume", volume + ":/v",
 		"--entrypoint", "/bin/busybox", imageName}, command...)
-	if got := dockerInput(bytes.NewReader(input), args...); got.code != 0 {
-		p.t.Fatalf("cannot prepare a volume: %v: %s%s", command, got.stdout, got.stderr)
+	if got := dockerInput(bytes.NewReader(input), args...); got.Code != 0 {
+		p.t.Fatalf("cannot prepare a volume: %v: %s%s", command, got.Stdout, got.Stderr)
 	}
 }
 
