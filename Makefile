@@ -30,7 +30,7 @@ endif
 .PHONY: help run run-local stop image build sbom release test test-image test-kubernetes test-bare test-short test-versions test-chaos bench lint clean
 
 help: ## shows this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  BASE=local      base images are made here, also where they could be pulled (no web UI there); BASE=public insists on those"
 	@echo "  IMAGE=$(IMAGE)  NAME=$(NAME)  PUBLISH=$(PUBLISH)"

@@ -216,3 +216,24 @@ func TestSystemdCommands(t *testing.T) {
 		t.Errorf("the commands of docs/systemd.md are not those of the unit's head: %s", want)
 	}
 }
+
+// TestMakeTargets: every call of make that a page names is in the Makefile.
+func TestMakeTargets(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(top + "Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for page, text := range pages(t) {
+		for _, m := range regexp.MustCompile("(?m)(?:`|^)make ([a-z-]+)").FindAllStringSubmatch(text, -1) {
+			named++
+			if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+				t.Errorf("%s names make %s, which there is not", page, m[1])
+			}
+		}
+	}
+	if named < 15 {
+		t.Errorf("%d calls of make are named only: are the pages still read rightly?", named)
+	}
+}
