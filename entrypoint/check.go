@@ -29,6 +29,7 @@ func (a *app) check(inv invocation) int {
 		a.printFaults(err)
 		return exitConfig
 	}
+	warnings = append(warnings, p.config.Warnings...)
 	if w := p.listenWarning(); w != "" {
 		warnings = append(warnings, w)
 	}

@@ -26,7 +26,12 @@ func TestCheckAsksGarm(t *testing.T) {
 		"weak":        {"GARM_PASSWORD=Passw0rd!", nil, exitConfig, "password is too weak"},
 		"provider": {"GARM_PASSWORD=" + testgarm.Canary, func(s *testgarm.Settings) {
 			s.Extra = "[[provider]]\nname = \"x\"\nprovider_type = \"external\"\n[provider.external]\nconfig_file = \"/none\"\nprovider_executable = \"/none\""
-		}, exitConfig, "garm ends with exit status 1"},
+		}, exitConfig, `provider "x": external.provider_executable /none: no such file or directory`},
+		"provider that cannot work": {"GARM_PASSWORD=" + testgarm.Canary, func(s *testgarm.Settings) {
+			s.Extra = "[[provider]]\nname = \"x\"\nprovider_type = \"external\"\n[provider.external]\nprovider_executable = \"/tmp\""
+		}, 0, `provider "x": external.provider_executable /tmp is no file: garm starts, and each call`},
+		"found by garm alone": {"GARM_PASSWORD=" + testgarm.Canary, func(s *testgarm.Settings) { s.Extra = "[[github]]\nname = \"x\"" },
+			exitConfig, "garm ends with exit status 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

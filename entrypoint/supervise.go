@@ -71,6 +71,7 @@ func (p *plan) announce(log *slog.Logger) {
 	if p.generated != nil {
 		log.Info("generated garm's config, which did not exist", slog.String("path", p.config.Path))
 	}
+	warn(log, p.config.Warnings)
 	if c := p.certificate; c != nil && time.Now().After(c.NotAfter) {
 		log.Warn("the server's certificate has expired; it is the configured one and trusted here, but runners and the forge will refuse it",
 			slog.String("path", p.config.Certificate), slog.Time("expired", c.NotAfter))

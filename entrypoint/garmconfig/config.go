@@ -1,7 +1,6 @@
 package garmconfig
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -28,6 +27,13 @@ type Config struct {
 
 	MetadataURL, CallbackURL, WebhookURL string // [default]
 
+	// Providers is how many [[provider]] sections there are.
+	Providers int
+
+	// Warnings name what garm takes though it cannot work, or should not be: one line each, in the order of
+	// the file. Only Load looks for them.
+	Warnings []string
+
 	root table // the whole file, to derive others from
 }
 
@@ -37,7 +43,8 @@ type Config struct {
 // error that wraps os.ErrNotExist.
 //
 // Nothing is refused with which garm v0.2.1 would serve, save a log_file that
-// cannot be written: garm then serves and logs nothing anywhere.
+// cannot be written (garm then serves and logs nothing anywhere), and, while the
+// database is new, a placeholder of a template that nobody filled in.
 func Load(path string) (*Config, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -46,6 +53,9 @@ func Load(path string) (*Config, error) {
 	config, faults := parse(path, data)
 	if config != nil {
 		config.checkFiles(faults)
+		config.checkProviders(faults)
+		config.checkUnfilled(faults)
+		config.Warnings = faults.sorted(faults.warnings)
 	}
 	return result(config, faults)
 }
@@ -64,7 +74,7 @@ func Read(path string) (*Config, error) {
 func Parse(path string, data []byte) (*Config, error) { return result(parse(path, data)) }
 
 func result(config *Config, faults *faults) (*Config, error) {
-	if err := errors.Join(faults.list...); err != nil {
+	if err := faults.err(); err != nil {
 		return nil, err
 	}
 	return config, nil

@@ -1,5 +1,5 @@
 // Package garmconfig reads garm's config.toml: where the API listens, TLS,
-// database, logging. It says what garm would refuse, and what garm would accept
+// database, logging, providers. It says what garm would refuse, and what garm would accept
 // and then fail on in silence. It also derives the config of a guarded boot.
 //
 // The rules are those of garm v0.2.1 (its package config), read with the same

@@ -129,7 +129,7 @@ func TestTLSFilesAreRegular(t *testing.T) {
 	for _, path := range []string{fifo, "/dev/zero", "/"} {
 		f := &faults{path: "config.toml"}
 		(&Config{TLS: true, Certificate: path, Key: path}).checkTLS(f)
-		if len(f.list) != 1 || !strings.Contains(f.list[0].Error(), "not a regular file") {
+		if len(f.list) != 1 || !strings.Contains(f.list[0].text, "not a regular file") {
 			t.Errorf("%s: %v", path, f.list)
 		}
 	}

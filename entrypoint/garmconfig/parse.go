@@ -28,6 +28,10 @@ func parse(path string, data []byte) (*Config, *faults) {
 	config.parseDefault(top.sub("default"))
 	parseJWT(top.sub("jwt_auth"))
 	config.parseLogging(top.sub("logging"))
+	if value, ok := root.get("provider"); ok {
+		list, _ := tables(value)
+		config.Providers = len(list)
+	}
 	return config, faults
 }
 
@@ -56,10 +60,12 @@ func (c *Config) parseAPIServer(s section) {
 		return
 	}
 	c.Certificate, c.Key = certificate, key
-	for name, value := range map[string]string{"certificate": certificate, "key": key} {
-		if value == "" {
-			s.faults.add(tls.path(name), "is missing: set it to the path of a PEM file, or use_tls = false")
-		}
+	const advice = "is missing: set it to the path of a PEM file, or use_tls = false"
+	if certificate == "" {
+		s.faults.add(tls.path("certificate"), advice)
+	}
+	if key == "" {
+		s.faults.add(tls.path("key"), advice)
 	}
 }
 
@@ -93,10 +99,13 @@ func (c *Config) parseDatabase(s section) {
 // parseDefault does not show the URLs: they may hold credentials.
 func (c *Config) parseDefault(s section) {
 	c.LogFile = s.text("log_file") // where old configs have it
-	for key, to := range map[string]*string{"metadata_url": &c.MetadataURL, "callback_url": &c.CallbackURL, "webhook_url": &c.WebhookURL} {
-		*to = s.text(key)
-		if _, err := url.ParseRequestURI(*to); *to != "" && err != nil {
-			s.faults.add(s.path(key), "is not a URL: write it like https://garm.example.com/...")
+	for _, u := range []struct {
+		key string
+		to  *string
+	}{{"metadata_url", &c.MetadataURL}, {"callback_url", &c.CallbackURL}, {"webhook_url", &c.WebhookURL}} {
+		*u.to = s.text(u.key)
+		if _, err := url.ParseRequestURI(*u.to); *u.to != "" && err != nil {
+			s.faults.add(s.path(u.key), "is not a URL: write it like https://garm.example.com/...")
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -13,30 +12,13 @@ import (
 // table is one TOML table as the library decodes it.
 type table map[string]any
 
-// faults collects what is wrong with one file.
-type faults struct {
-	path string
-	keys []string
-	list []error
-}
-
-// add records that something is wrong with key: "<path>: <key> <what>". The first
-// fault of a key is enough: what follows is mostly its consequence. Causes are not
-// wrapped: a missing certificate must not look like a missing config.
-func (f *faults) add(key, format string, args ...any) {
-	if slices.Contains(f.keys, key) {
-		return
-	}
-	f.keys = append(f.keys, key)
-	f.list = append(f.list, fmt.Errorf("%s: %s %v", f.path, key, fmt.Errorf(format, args...)))
-}
-
 // decode parses TOML. The library's messages quote the text they stumble over,
 // which may be a secret: only the place and the part before a quote are used.
 func decode(data []byte, f *faults) table {
 	var root table
-	_, err := toml.Decode(string(data), &root)
+	meta, err := toml.Decode(string(data), &root)
 	if err == nil {
+		f.position = positions(meta.Keys())
 		return root
 	}
 	var syntax toml.ParseError
@@ -100,7 +82,12 @@ func (s section) sub(key string) section {
 }
 
 func (s section) text(key string) string {
-	return typed[string](s, key, "a string: put it in quotes")
+	value := typed[string](s, key, "a string: put it in quotes")
+	path := s.path(key)
+	if found := placeholder(value, secretKeys[path]); found != "" {
+		s.faults.unfilled = append(s.faults.unfilled, unfilled{path, found})
+	}
+	return value
 }
 
 // typed is the value at key, which garm wants to be of this type; the zero value
