@@ -14,6 +14,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver that garm uses
 	"golang.org/x/sys/unix"
 
+	"garm-entrypoint/entrypoint/state"
 	"garm-entrypoint/internal/testgarm"
 	"garm-entrypoint/supervisor"
 )
@@ -48,7 +49,7 @@ func TestChaos(t *testing.T) {
 
 func kept(t *testing.T, dir string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, passwordFile))
+	data, err := os.ReadFile(filepath.Join(dir, state.PasswordFile))
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func goodStart(t *testing.T, dir, password string) {
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
-	if _, err := os.Stat(filepath.Join(dir, markFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, state.MarkFile)); err == nil {
 		t.Error("the mark lies")
 	}
 	if n := admins(t, filepath.Join(dir, "garm.db")); n != 1 {

@@ -7,6 +7,20 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"garm-entrypoint/entrypoint/settings"
+)
+
+// Our commands. The options table says which option belongs to which.
+const (
+	cmdRun         = settings.CmdRun
+	cmdInit        = settings.CmdInit
+	cmdWatch       = settings.CmdWatch
+	cmdHealthcheck = settings.CmdHealthcheck
+	cmdCheck       = settings.CmdCheck
+	cmdExec        = settings.CmdExec
+	cmdVersion     = settings.CmdVersion
+	cmdHelp        = settings.CmdHelp
 )
 
 // invocation is what the command line asks for.
@@ -63,8 +77,8 @@ func parse(args []string) (invocation, error) {
 		return invocation{command: cmdExec, args: rest}, nil
 	}
 	if strings.HasPrefix(word, "-") {
-		if o, ours := optionOf(word); ours && o.variable != "GARM_CONFIG" {
-			return invocation{}, usagef("--%s is a flag of ours, so it goes after the word run: garm-entrypoint run --%s …; without that word flags are garm's", o.flag(), o.flag())
+		if o, ours := optionOf(word); ours && o.Variable != "GARM_CONFIG" {
+			return invocation{}, usagef("--%s is a flag of ours, so it goes after the word run: garm-entrypoint run --%s …; without that word flags are garm's", o.Flag(), o.Flag())
 		}
 		rest, _ := cutDashes(args)
 		return forGarm(invocation{command: cmdRun}, rest)
@@ -73,14 +87,14 @@ func parse(args []string) (invocation, error) {
 }
 
 // optionOf returns the option whose flag an argument is.
-func optionOf(arg string) (option, bool) {
+func optionOf(arg string) (settings.Option, bool) {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	for _, o := range options {
-		if o.flag() == name && !o.secret {
+	for _, o := range settings.Options {
+		if o.Flag() == name && !o.Secret {
 			return o, true
 		}
 	}
-	return option{}, false
+	return settings.Option{}, false
 }
 
 // cutDashes removes a leading "--".
@@ -126,13 +140,13 @@ func (inv invocation) checkInit() error {
 	if inv.spawn && (inv.dryRun || inv.output != "text") {
 		return usagef("init: --spawn goes with neither --dry-run nor --output")
 	}
-	for _, o := range options {
-		_, given := inv.flags[o.flag()]
+	for _, o := range settings.Options {
+		_, given := inv.flags[o.Flag()]
 		switch {
-		case given && inv.spawn && !o.appliesTo(cmdRun):
-			return usagef("init: --%s means nothing with --spawn, which starts its own server", o.flag())
-		case given && !inv.spawn && !o.appliesTo(cmdInit):
-			return usagef("init: --%s goes with --spawn only", o.flag())
+		case given && inv.spawn && !o.AppliesTo(cmdRun):
+			return usagef("init: --%s means nothing with --spawn, which starts its own server", o.Flag())
+		case given && !inv.spawn && !o.AppliesTo(cmdInit):
+			return usagef("init: --%s goes with --spawn only", o.Flag())
 		}
 	}
 	return nil
@@ -143,12 +157,12 @@ func flagSet(inv *invocation) *flag.FlagSet {
 	set := flag.NewFlagSet(inv.command, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.Usage = func() {}
-	for _, o := range options {
+	for _, o := range settings.Options {
 		// init takes those of run as well: with --spawn it is a kind of run.
-		if o.secret || !o.appliesTo(inv.command) && (inv.command != cmdInit || !o.appliesTo(cmdRun)) {
+		if o.Secret || !o.AppliesTo(inv.command) && (inv.command != cmdInit || !o.AppliesTo(cmdRun)) {
 			continue
 		}
-		set.Var(&flagValue{name: o.flag(), into: inv.flags, toggle: o.kind == toggle}, o.flag(), o.help)
+		set.Var(&flagValue{name: o.Flag(), into: inv.flags, toggle: o.Toggle()}, o.Flag(), o.Help)
 	}
 	switch inv.command {
 	case cmdHealthcheck:

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"garm-entrypoint/entrypoint/settings"
 	"garm-entrypoint/internal/testgarm"
 )
 
@@ -327,7 +328,7 @@ func TestRunExitCodes(t *testing.T) {
 // bind address is not ours, on another one.
 func TestRunSendsNothingToAStranger(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{firstBootOpen, firstBootGuarded} {
+	for _, mode := range []string{settings.FirstBootOpen, settings.FirstBootGuarded} {
 		dir := t.TempDir()
 		config := testgarm.Config(t, dir)
 		l, err := net.Listen("tcp", strings.TrimPrefix(testgarm.BaseURL(t, config), "http://"))

@@ -25,7 +25,7 @@ func (a *app) exec(inv invocation) int {
 
 // printGarm lets garm print what it was asked for, such as its version.
 func (a *app) printGarm(inv invocation) int {
-	binary, set := a.env.get("GARM_BINARY")
+	binary, set := a.env.Get("GARM_BINARY")
 	if !set || binary == "" {
 		binary = "garm"
 	}
@@ -35,12 +35,12 @@ func (a *app) printGarm(inv invocation) int {
 	}
 	return a.runProgram(supervisor.Command{
 		Path: path, Args: append([]string{filepath.Base(path)}, inv.args...),
-		Env: a.env.without("GARM_PASSWORD"), Umask: -1, Terminal: true,
+		Env: a.env.Without("GARM_PASSWORD"), Umask: -1, Terminal: true,
 	})
 }
 
 func (a *app) lookPath(name string) (string, error) {
-	path, _ := a.env.get("PATH")
+	path, _ := a.env.Get("PATH")
 	return supervisor.LookPath(name, path)
 }
 

@@ -29,12 +29,13 @@ var exitCodes = []struct{ code, when string }{
 	{"126, 127", "the program to run cannot be executed; does not exist"},
 }
 
-// exitCodeOf maps an initialiser's error to the contract.
+// exitCodeOf maps an error of boot, remote or the initialiser to the contract.
 func exitCodeOf(err error) int {
 	var (
 		refused  *initializer.RefusedError
 		takeover *initializer.TakeoverError
 		mismatch *initializer.MismatchError
+		coded    interface{ ExitCode() int } // a program that cannot be run, a signal, our own failure
 	)
 	switch {
 	case err == nil:
@@ -45,6 +46,8 @@ func exitCodeOf(err error) int {
 		return exitSoftware
 	case errors.As(err, &takeover), errors.As(err, &mismatch):
 		return exitTakeover
+	case errors.As(err, &coded):
+		return coded.ExitCode()
 	}
 	return exitUnavailable
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"garm-entrypoint/entrypoint/boot"
+	"garm-entrypoint/entrypoint/settings"
+	"garm-entrypoint/entrypoint/state"
 	"garm-entrypoint/internal/testgarm"
 )
 
@@ -67,7 +70,7 @@ func TestGuardedCannotBeStolen(t *testing.T) {
 	if n := os.Getenv("GARM_ENTRYPOINT_BOOTS"); n != "" {
 		fmt.Sscan(n, &boots)
 	}
-	for _, mode := range []string{firstBootGuarded, firstBootOpen} {
+	for _, mode := range []string{settings.FirstBootGuarded, settings.FirstBootOpen} {
 		var wins int64
 		for range boots {
 			dir := t.TempDir()
@@ -86,7 +89,7 @@ func TestGuardedCannotBeStolen(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d boots stolen", mode, wins, boots)
-		if mode == firstBootGuarded && wins > 0 {
+		if mode == settings.FirstBootGuarded && wins > 0 {
 			t.Error("a guarded boot was stolen")
 		}
 	}
@@ -129,7 +132,7 @@ func TestMarkMakesStricter(t *testing.T) {
 	testgarm.API(t, testgarm.BaseURL(t, config)).FirstRun(testgarm.User{Username: "mallory", Password: "mallory-kX9#mQ2$", Email: "m@localhost"})
 	garm.Signal(syscall.SIGTERM)
 	garm.Wait(patience)
-	mark := filepath.Join(dir, markFile)
+	mark := filepath.Join(dir, state.MarkFile)
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +144,7 @@ func TestMarkMakesStricter(t *testing.T) {
 		if _, err := os.Stat(mark); err != nil {
 			t.Errorf("%s: the mark is gone: %v", env, err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, passwordFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, state.PasswordFile)); err == nil {
 			t.Errorf("%s: a password is kept that never was in force", env)
 		}
 	}
@@ -160,7 +163,7 @@ func TestGuardedOldDatabase(t *testing.T) {
 	r := start(t, t.TempDir(), nil)
 	r.ready()
 	r.stop()
-	for mode, starts := range map[string]int{firstBootAuto: 1, firstBootOpen: 1, firstBootGuarded: 2} {
+	for mode, starts := range map[string]int{settings.FirstBootAuto: 1, settings.FirstBootOpen: 1, settings.FirstBootGuarded: 2} {
 		r = start(t, r.dir, nil, "GARM_FIRST_BOOT="+mode)
 		r.ready()
 		if n := strings.Count(r.Stderr(), "garm's API is up"); n != starts {
@@ -184,7 +187,7 @@ func TestGuardedOldDatabaseSlowGarm(t *testing.T) {
 	dir := t.TempDir()
 	testgarm.Config(t, dir)
 	put(t, filepath.Join(dir, "garm.db"), "not empty, so not new")
-	r := start(t, dir, nil, "GARM_FIRST_BOOT=guarded", "GARM_BINARY="+self, "FAKE_GARM=late "+itoa(int(guardOld/time.Second)+1))
+	r := start(t, dir, nil, "GARM_FIRST_BOOT=guarded", "GARM_BINARY="+self, "FAKE_GARM=late "+itoa(int(boot.GuardOld/time.Second)+1))
 	r.WaitFor("first boot done", patience)
 	if !strings.Contains(r.Stderr(), "admin created") {
 		t.Error("it was not initialised before it was stopped")

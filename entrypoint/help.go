@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"garm-entrypoint/entrypoint/settings"
 )
 
 // commandHelp is the table of commands that --help and docs/configuration.md show.
@@ -20,6 +22,19 @@ var commandHelp = []struct{ command, call, does string }{
 	{cmdExec, "garm-entrypoint CMD ARGS", "the same for any other word: docker run -it IMAGE sh"},
 	{cmdVersion, "garm-entrypoint version", "prints the version"},
 	{cmdHelp, "garm-entrypoint help [COMMAND]", "prints this, or what one command takes"},
+}
+
+// help prints the manual, or one command's part of it.
+func (a *app) help(inv invocation) int {
+	topic := ""
+	if len(inv.args) > 0 {
+		topic = inv.args[0]
+		if !known(topic) {
+			return a.fail(usagef("help: there is no command %q", topic))
+		}
+	}
+	printHelp(a.stdout, topic)
+	return exitOK
 }
 
 // known reports whether a command exists.
@@ -60,35 +75,35 @@ func printHelp(w io.Writer, command string) {
 // printOptions writes the options of a command, or all.
 func printOptions(w io.Writer, command string) {
 	first := true
-	for _, o := range options {
-		if command != "" && !o.appliesTo(command) {
+	for _, o := range settings.Options {
+		if command != "" && !o.AppliesTo(command) {
 			continue
 		}
 		if first {
 			fmt.Fprint(w, "\nOptions. Each has a flag and a variable, the flag wins. X_FILE is the path of a\nfile that holds the value of X.\n")
 			first = false
 		}
-		entry(w, o.names(), o.help+" ("+o.defaultText()+")")
+		entry(w, namesOf(o), o.Help+" ("+defaultOf(o)+")")
 	}
 }
 
-// names of an option: the flag and the variables.
-func (o option) names() string {
-	names := o.variable
-	if o.file {
-		names += ", " + o.variable + "_FILE"
+// namesOf an option: the flag and the variables.
+func namesOf(o settings.Option) string {
+	names := o.Variable
+	if o.File {
+		names += ", " + o.Variable + "_FILE"
 	}
-	if o.secret {
+	if o.Secret {
 		return names + " (no flag)"
 	}
-	return "--" + o.flag() + ", " + names
+	return "--" + o.Flag() + ", " + names
 }
 
-func (o option) defaultText() string {
-	if o.shown != "" {
-		return "default: " + o.shown
+func defaultOf(o settings.Option) string {
+	if o.Shown != "" {
+		return "default: " + o.Shown
 	}
-	return "default: " + o.def
+	return "default: " + o.Default
 }
 
 // entry writes a term and, indented below it, its text wrapped to 80 columns.

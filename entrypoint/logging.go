@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"log/slog"
+
+	"garm-entrypoint/entrypoint/settings"
 )
 
 // newLogger returns a logger in garm's own format, so that one parser reads
@@ -18,4 +20,22 @@ func newLogger(w io.Writer, level, format string) *slog.Logger {
 		h = slog.NewJSONHandler(w, opts)
 	}
 	return slog.New(h).With(slog.String("program", "garm-entrypoint"))
+}
+
+// logger for our own lines: as configured, else as garm's.
+func (a *app) logger(s settings.Settings, level, format string) *slog.Logger {
+	if s.LogLevel != "" {
+		level = s.LogLevel
+	}
+	if s.LogFormat != "" {
+		format = s.LogFormat
+	}
+	return newLogger(a.stderr, level, format)
+}
+
+// warn prints remarks on what was asked for.
+func warn(log *slog.Logger, warnings []string) {
+	for _, w := range warnings {
+		log.Warn(w)
+	}
 }

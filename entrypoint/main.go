@@ -1,17 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"os"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
 	_ "garm-entrypoint/entrypoint/early"
+	"garm-entrypoint/entrypoint/settings"
 	"garm-entrypoint/supervisor"
 	"garm-entrypoint/supervisor/mainthread"
 	"garm-entrypoint/supervisor/signals"
@@ -53,7 +51,7 @@ func process() {
 
 // app is the process: what main takes from the outside, handed down.
 type app struct {
-	env            environment
+	env            settings.Environment
 	stdout, stderr io.Writer
 	signals        *signals.Trap
 }
@@ -96,62 +94,4 @@ func (a *app) run(args []string) int {
 		return a.printGarm(inv)
 	}
 	return a.supervise(inv)
-}
-
-func (a *app) help(inv invocation) int {
-	topic := ""
-	if len(inv.args) > 0 {
-		topic = inv.args[0]
-		if !known(topic) {
-			return a.fail(usagef("help: there is no command %q", topic))
-		}
-	}
-	printHelp(a.stdout, topic)
-	return exitOK
-}
-
-// fail prints an error that ends the program before it has a logger, one line
-// per fault, and returns its exit code.
-func (a *app) fail(err error) int {
-	a.printFaults(err)
-	var usage *usageError
-	var coded interface{ ExitCode() int } // a program that cannot be run, a signal
-	switch {
-	case errors.As(err, &usage):
-		return exitUsage
-	case errors.As(err, &coded):
-		return coded.ExitCode()
-	}
-	return exitConfig
-}
-
-// printFaults prints each fault once, whoever found it.
-func (a *app) printFaults(err error) {
-	var said []string
-	for _, fault := range faultsOf(err) {
-		if text := fault.Error(); !slices.Contains(said, text) {
-			said = append(said, text)
-			fmt.Fprintf(a.stderr, "garm-entrypoint: %s\n", text)
-		}
-	}
-}
-
-// faultsOf takes joined errors apart, so that each stands on a line.
-func faultsOf(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, faultsOf(e)...)
-	}
-	return all
-}
-
-// warn prints remarks on what was asked for.
-func warn(log *slog.Logger, warnings []string) {
-	for _, w := range warnings {
-		log.Warn(w)
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"garm-entrypoint/entrypoint/settings"
 )
 
 // table renders rows in Markdown.
@@ -28,26 +30,26 @@ func table(head []string, rows [][]string) string {
 
 func optionsTable() string {
 	var rows [][]string
-	for _, o := range options {
-		name := "`" + o.variable + "`"
-		if o.file {
-			name += ", `" + o.variable + "_FILE`"
+	for _, o := range settings.Options {
+		name := "`" + o.Variable + "`"
+		if o.File {
+			name += ", `" + o.Variable + "_FILE`"
 		}
-		flag := "`--" + o.flag() + "`"
-		if o.secret {
+		flag := "`--" + o.Flag() + "`"
+		if o.Secret {
 			flag = "none"
 		}
-		def := o.shown
+		def := o.Shown
 		if def == "" {
-			def = "`" + o.def + "`"
+			def = "`" + o.Default + "`"
 		}
 		var commands []string
 		for _, c := range []string{cmdRun, cmdCheck, cmdInit, cmdWatch, cmdHealthcheck} {
-			if o.appliesTo(c) {
+			if o.AppliesTo(c) {
 				commands = append(commands, c)
 			}
 		}
-		rows = append(rows, []string{name, flag, def, o.help, strings.Join(commands, ", ")})
+		rows = append(rows, []string{name, flag, def, o.Help, strings.Join(commands, ", ")})
 	}
 	return table([]string{"Variable", "Flag", "Default", "Meaning", "Used by"}, rows)
 }
@@ -102,9 +104,9 @@ func TestPageTables(t *testing.T) {
 func TestPageNames(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"GARM_CONFIG_FILE": true, "GARM_PORT": true, "GARM_IMAGE": true, "GARM_VERSION": true}
-	for _, o := range options {
-		known[o.variable] = true
-		known[o.variable+"_FILE"] = o.file || known[o.variable+"_FILE"]
+	for _, o := range settings.Options {
+		known[o.Variable] = true
+		known[o.Variable+"_FILE"] = o.File || known[o.Variable+"_FILE"]
 	}
 	pages, err := filepath.Glob("../docs/*.md")
 	if err != nil || len(pages) < 10 {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"garm-entrypoint/entrypoint/state"
 	"garm-entrypoint/internal/fakegarm"
 	"garm-entrypoint/internal/testgarm"
 )
@@ -177,7 +178,7 @@ func TestRemotePasswordKeptMeanwhile(t *testing.T) {
 		var once sync.Once
 		garm.Before = func(http.ResponseWriter, *http.Request) bool {
 			once.Do(func() {
-				if err := os.WriteFile(filepath.Join(dir, passwordFile), []byte(testgarm.Canary+"\n"), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, state.PasswordFile), []byte(testgarm.Canary+"\n"), 0o600); err != nil {
 					t.Error(err)
 				}
 			})

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"garm-entrypoint/entrypoint/state"
 	"garm-entrypoint/internal/testgarm"
 )
 
@@ -64,7 +65,7 @@ func TestVersionsSeveralGenerate(t *testing.T) {
 		procs, url, database := several(t, r, 20, func(int) []string { return []string{"GARM_STATE_DIR=" + dir} })
 		oneAdmin(t, procs, database)
 		for n, p := range procs {
-			if !strings.Contains(p.Output(), filepath.Join(dir, passwordFile)) {
+			if !strings.Contains(p.Output(), filepath.Join(dir, state.PasswordFile)) {
 				t.Errorf("%d does not say where the password is", n)
 			}
 		}

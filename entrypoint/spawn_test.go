@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"garm-entrypoint/entrypoint/state"
 	"garm-entrypoint/internal/testgarm"
 )
 
@@ -24,7 +25,7 @@ func TestInitSpawn(t *testing.T) {
 			t.Errorf("run %d: admin created: %v", n, created)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, markFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, state.MarkFile)); err == nil {
 		t.Error("the mark lies")
 	}
 	config := filepath.Join(dir, "config.toml")

@@ -72,6 +72,14 @@ type Result struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
+// Garm is the server's version for people: "unknown" where it states none.
+func (r Result) Garm() string {
+	if r.ServerVersion == "" {
+		return "unknown"
+	}
+	return r.ServerVersion
+}
+
 // Initializer brings one server to the initialised state. It is not safe for concurrent use: call Ensure, then Watch,
 // from one goroutine.
 type Initializer struct {

@@ -1,4 +1,4 @@
-package main
+package boot
 
 import (
 	"log/slog"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/BurntSushi/toml"
+
+	"garm-entrypoint/entrypoint/settings"
 )
 
 // manager is an entry of garm-cli's config.
@@ -136,21 +138,20 @@ func TestNewCLIProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		env  environment
+		env  settings.Environment
 		off  bool
 		want string
 	}{
-		"kept":                {env: environment{"PATH=" + bin, "HOME=" + home}, want: filepath.Join(home, ".local/share/garm-cli/config.toml")},
-		"XDG means nothing":   {env: environment{"PATH=" + bin, "HOME=" + home, "XDG_DATA_HOME=/x"}, want: filepath.Join(home, ".local/share/garm-cli/config.toml")},
-		"switched off":        {env: environment{"PATH=" + bin, "HOME=" + home}, off: true},
-		"no garm-cli":         {env: environment{"PATH=" + home, "HOME=" + home}},
-		"no HOME":             {env: environment{"PATH=" + bin}},
-		"unwritable HOME":     {env: environment{"PATH=" + bin, "HOME=/proc"}},
-		"HOME does not exist": {env: environment{"PATH=" + bin, "HOME=/nowhere"}},
+		"kept":                {env: settings.Environment{"PATH=" + bin, "HOME=" + home}, want: filepath.Join(home, ".local/share/garm-cli/config.toml")},
+		"XDG means nothing":   {env: settings.Environment{"PATH=" + bin, "HOME=" + home, "XDG_DATA_HOME=/x"}, want: filepath.Join(home, ".local/share/garm-cli/config.toml")},
+		"switched off":        {env: settings.Environment{"PATH=" + bin, "HOME=" + home}, off: true},
+		"no garm-cli":         {env: settings.Environment{"PATH=" + home, "HOME=" + home}},
+		"no HOME":             {env: settings.Environment{"PATH=" + bin}},
+		"unwritable HOME":     {env: settings.Environment{"PATH=" + bin, "HOME=/proc"}},
+		"HOME does not exist": {env: settings.Environment{"PATH=" + bin, "HOME=/nowhere"}},
 	} {
-		a := app{env: c.env}
 		got := ""
-		if p := a.newCLIProfile(settings{CLIProfile: !c.off}, "http://127.0.0.1:9997", nil); p != nil {
+		if p := newCLIProfile(settings.Settings{CLIProfile: !c.off}, c.env, "http://127.0.0.1:9997", nil); p != nil {
 			got = p.path
 		}
 		if got != c.want {

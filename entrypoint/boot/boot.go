@@ -1,4 +1,4 @@
-package main
+package boot
 
 import (
 	"context"
@@ -14,20 +14,21 @@ import (
 	"garm-entrypoint/supervisor"
 )
 
-// boot takes garm from its start to its end. It is the state machine of the
+// Boot takes garm from its start to its end. It is the state machine of the
 // main job:
 //
 //	[guarded → proven →] started → up → initialised → watched → stopped
 //
 // The child's end leads to stopped from anywhere; a stop signal ends the child.
 // The part in brackets is in guard.go.
-type boot struct {
-	plan    *plan
-	profile *cliProfile // nil: none is kept
-	log     *slog.Logger
-	sup     *supervisor.Supervisor
-	manager serviceManager
-	command supervisor.Command
+type Boot struct {
+	plan      *Plan
+	profile   *cliProfile // nil: none is kept
+	log       *slog.Logger
+	sup       *supervisor.Supervisor
+	manager   serviceManager
+	command   supervisor.Command
+	userAgent string
 	// began is when the first garm was started: GARM_START_TIMEOUT counts
 	// from there.
 	began time.Time
@@ -54,29 +55,30 @@ type garm struct {
 // would kill a garm younger than 0.1 s (v0.2.1), which has no handler yet.
 const holdAlone = time.Second
 
-// run returns the exit code.
-func (b *boot) run() int {
+// Run takes garm from its start to its end. It returns garm's exit code or, when it was not garm that decided, why: an
+// error of the initialiser, or one with an ExitCode of its own. Whatever it returns is in the log by then.
+func (b *Boot) Run() (int, error) {
 	if !b.plan.settings.Init {
 		b.command.HoldFor = holdAlone
 	}
 	b.manager.starting(b.plan.settings.StartTimeout, "starting garm")
 	if b.oneShot || b.plan.guarded() {
-		if code, proven := b.guard(); !proven || b.oneShot {
-			return code
+		if code, proven, err := b.guard(); !proven || b.oneShot {
+			return code, err
 		}
 	}
 	b.log.Info("starting garm", slog.String("binary", b.command.Path), slog.String("config", b.plan.config.Path))
 	g, err := b.start(b.command, b.plan.config.BaseURL())
 	if err != nil {
-		return b.notStarted(err)
+		return 0, b.notStarted(err)
 	}
 	if err := b.attend(g, b.initialise); err != nil {
-		return exitCodeOf(err)
+		return 0, err
 	}
-	return g.Status().Code()
+	return g.Status().Code(), nil
 }
 
-func (b *boot) start(cmd supervisor.Command, url string) (*garm, error) {
+func (b *Boot) start(cmd supervisor.Command, url string) (*garm, error) {
 	child, err := b.sup.Start(cmd)
 	if err != nil {
 		return nil, err
@@ -88,26 +90,25 @@ func (b *boot) start(cmd supervisor.Command, url string) (*garm, error) {
 	return g, nil
 }
 
-// notStarted logs why there is no garm and returns the code.
-func (b *boot) notStarted(err error) int {
-	var start *supervisor.StartError
+// notStarted logs why there is no garm, and returns it as what has an exit code.
+func (b *Boot) notStarted(err error) error {
+	var coded interface{ ExitCode() int } // a program that cannot be run, a signal
 	var stopped *supervisor.StopRequestedError
-	switch {
-	case errors.As(err, &stopped):
+	if errors.As(err, &stopped) {
 		b.log.Info("garm was not started: asked to stop", slog.String("signal", unix.SignalName(stopped.Signal)))
-		return stopped.ExitCode()
-	case errors.As(err, &start):
-		b.log.Error(err.Error())
-		return start.ExitCode()
+		return stopped
 	}
 	b.log.Error(err.Error())
-	return exitSoftware
+	if errors.As(err, &coded) {
+		return err
+	}
+	return &SoftwareError{err}
 }
 
 // attend runs side by side: garm, who ends it, and the initialiser. The first
 // of them to be done ends the others. It returns the initialiser's error when
 // garm has ended.
-func (b *boot) attend(g *garm, initialise func(context.Context, *garm) error) error {
+func (b *Boot) attend(g *garm, initialise func(context.Context, *garm) error) error {
 	group, ctx := errgroup.WithContext(context.Background())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -125,7 +126,7 @@ func (b *boot) attend(g *garm, initialise func(context.Context, *garm) error) er
 // awaitEnd waits for the child's end, and says when it was asked for. The
 // supervisor has forwarded the signal by then; what is left to do is to hang up
 // at once, since a request under way holds garm's shutdown for up to 60 s.
-func (b *boot) awaitEnd(ctx context.Context, g *garm) {
+func (b *Boot) awaitEnd(ctx context.Context, g *garm) {
 	select {
 	case <-g.Done():
 	case <-b.sup.StopRequested():
@@ -138,7 +139,7 @@ func (b *boot) awaitEnd(ctx context.Context, g *garm) {
 }
 
 // initialise returns an error only for what must stop garm.
-func (b *boot) initialise(ctx context.Context, g *garm) error {
+func (b *Boot) initialise(ctx context.Context, g *garm) error {
 	if !b.plan.settings.Init {
 		b.log.Info("initialising is switched off (GARM_INIT=false)")
 		b.manager.ready("garm was started; initialising is switched off")
@@ -175,8 +176,8 @@ func (b *boot) initialise(ctx context.Context, g *garm) error {
 }
 
 // initializer for one garm.
-func (b *boot) initializer(g *garm) (*initializer.Initializer, error) {
-	options, err := b.plan.options(g.url, g.Pid())
+func (b *Boot) initializer(g *garm) (*initializer.Initializer, error) {
+	options, err := b.plan.options(g.url, g.Pid(), b.userAgent)
 	if err != nil {
 		b.log.Error(err.Error())
 		return nil, err
@@ -200,7 +201,7 @@ func (b *boot) initializer(g *garm) (*initializer.Initializer, error) {
 }
 
 // idle is called before each wait for the next look.
-func (b *boot) idle() {
+func (b *Boot) idle() {
 	if !b.saidRenewed && b.plan.renewed() {
 		b.saidRenewed = true
 		b.log.Warn("the server's certificate was renewed on disk; garm serves the old one until it is restarted", slog.String("path", b.plan.config.Certificate))
@@ -215,7 +216,7 @@ func after(t time.Time) slog.Attr {
 }
 
 // ensure is bounded by GARM_START_TIMEOUT.
-func (b *boot) ensure(ctx context.Context, i *initializer.Initializer) (initializer.Result, error) {
+func (b *Boot) ensure(ctx context.Context, i *initializer.Initializer) (initializer.Result, error) {
 	if limit := b.plan.settings.StartTimeout; limit > 0 {
 		deadline, cancel := context.WithDeadline(ctx, b.began.Add(limit))
 		defer cancel()
@@ -225,12 +226,12 @@ func (b *boot) ensure(ctx context.Context, i *initializer.Initializer) (initiali
 }
 
 // proven ends the first boot: the login that just worked is the proof.
-func (b *boot) proven() {
+func (b *Boot) proven() {
 	if !b.plan.newDatabase {
 		return
 	}
 	b.plan.newDatabase = false
-	if err := b.plan.mark.remove(); err != nil {
+	if err := b.plan.mark.Remove(); err != nil {
 		b.log.Warn("the next start will be a guarded first boot again: " + err.Error())
 	}
 }
@@ -239,7 +240,7 @@ func (b *boot) proven() {
 // came up; for everything else only while its database is new. A server that
 // was initialised before is never stopped because our credentials or wishes do
 // not fit.
-func (b *boot) fatal(err error) bool {
+func (b *Boot) fatal(err error) bool {
 	var unreachable *initializer.UnreachableError
 	if errors.As(err, &unreachable) && !unreachable.Answered {
 		return true
@@ -249,12 +250,12 @@ func (b *boot) fatal(err error) bool {
 
 // sayFatal says why garm is stopped. A password that was made for this boot and
 // never came into force is not left behind to mislead.
-func (b *boot) sayFatal(err error) {
+func (b *Boot) sayFatal(err error) {
 	b.log.Error("stopping garm: "+err.Error(), slog.String("cure", b.cure(err)))
 	b.manager.stopping(b.command.StopTimeout, "stopping garm: "+err.Error())
 	var takeover *initializer.TakeoverError
 	if errors.As(err, &takeover) && b.plan.makePassword {
-		if err := b.plan.keeper.forget(); err != nil {
+		if err := b.plan.keeper.Forget(); err != nil {
 			b.log.Warn(err.Error())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"garm-entrypoint/entrypoint/garmconfig"
 	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/entrypoint/settings"
 )
 
 // healthTimeout bounds a health check. It is shorter than the image's
@@ -29,11 +30,11 @@ func (a *app) healthcheck(inv invocation) int {
 }
 
 func (a *app) health(ctx context.Context, inv invocation) error {
-	s, _, err := readSettings(cmdHealthcheck, inv.flags, a.env)
+	s, _, err := settings.Read(cmdHealthcheck, inv.flags, a.env)
 	if err != nil {
 		return err
 	}
-	want, err := s.controller()
+	want, err := s.Controller()
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (a *app) health(ctx context.Context, inv invocation) error {
 			return err
 		}
 		server = config.BaseURL()
-		want = filled(want, fallback(config))
+		want = filled(want, settings.Fallback(config))
 	}
 	u, err := url.Parse(server)
 	if err != nil {

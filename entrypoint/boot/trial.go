@@ -1,4 +1,4 @@
-package main
+package boot
 
 import (
 	"context"
@@ -11,19 +11,20 @@ import (
 
 	"garm-entrypoint/entrypoint/garmconfig"
 	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/entrypoint/state"
 	"garm-entrypoint/supervisor"
 )
 
 // trialTimeout bounds a trial. garm starts within a second or two.
 const trialTimeout = time.Minute
 
-// errNoTrial: there is no place for a throw-away database.
-var errNoTrial = errors.New("there is no directory for a throw-away database: set TMPDIR to a writable one")
+// ErrNoTrial: there is no place for a throw-away database.
+var ErrNoTrial = errors.New("there is no directory for a throw-away database: set TMPDIR to a writable one")
 
-// trial asks garm itself what it thinks of the configuration: it starts it on a
+// Trial asks garm itself what it thinks of the configuration: it starts it on a
 // loopback address with a throw-away database, initialises it as a first boot
-// would, and stops it. nil means that garm accepts everything.
-func (a *app) trial(p *plan, binary string) error {
+// would, and stops it. nil means that garm accepts everything; ErrNoTrial, that it could not be asked; a *StoppedError, that a signal came first.
+func Trial(p *Plan, process Process) error {
 	dir, err := trialDir(p)
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func (a *app) trial(p *plan, binary string) error {
 	if err != nil {
 		return err
 	}
-	sup, err := supervisor.New(supervisor.Options{Logger: newLogger(a.stderr, "", ""), Signals: a.signals})
+	sup, err := supervisor.New(supervisor.Options{Logger: process.Log, Signals: process.Signals})
 	if err != nil {
 		return err
 	}
@@ -48,18 +49,18 @@ func (a *app) trial(p *plan, binary string) error {
 	}
 	defer r.Close()
 	child, err := sup.Start(supervisor.Command{
-		Path: binary, Args: []string{filepath.Base(binary), "--config", pipedConfig}, Files: []*os.File{r},
-		Env: a.env.without("GARM_PASSWORD"), Umask: 0o077, StopTimeout: trialTimeout,
+		Path: process.Binary, Args: []string{filepath.Base(process.Binary), "--config", pipedConfig}, Files: []*os.File{r},
+		Env: process.Env.Without("GARM_PASSWORD"), Umask: 0o077, StopTimeout: trialTimeout,
 	})
 	if err != nil {
 		return err
 	}
-	err = p.tryOn(child, p.config.URLAt(address.String()))
+	err = p.tryOn(child, process.UserAgent, p.config.URLAt(address.String()))
 	child.Stop()
 	status := child.Status()
 	switch {
 	case sup.StopSignal() != 0:
-		return &stoppedError{sup.StopSignal()}
+		return &StoppedError{sup.StopSignal()}
 	case errors.Is(err, errTrialEnded):
 		return fmt.Errorf("cannot use the configuration: garm ends with %s: %s", status, lastLine(garmconfig.TrialLog(dir)))
 	}
@@ -70,14 +71,14 @@ func (a *app) trial(p *plan, binary string) error {
 var errTrialEnded = errors.New("garm ended")
 
 // tryOn initialises the server of a trial.
-func (p *plan) tryOn(child *supervisor.Child, url string) error {
-	options, err := p.options(url, child.Pid())
+func (p *Plan) tryOn(child *supervisor.Child, userAgent, url string) error {
+	options, err := p.options(url, child.Pid(), userAgent)
 	if err != nil {
 		return err
 	}
 	// What an existing admin's password is worth, nobody asks again.
 	if options.Credentials.Password == "" || !p.settings.Init || !p.newDatabase {
-		if options.Credentials.Password, err = newPassword(); err != nil {
+		if options.Credentials.Password, err = state.NewPassword(); err != nil {
 			return err
 		}
 	}
@@ -103,14 +104,14 @@ func (p *plan) tryOn(child *supervisor.Child, url string) error {
 
 // trialDir makes a directory where one can be made: images such as upstream's
 // have no /tmp.
-func trialDir(p *plan) (string, error) {
+func trialDir(p *Plan) (string, error) {
 	for _, parent := range []string{os.TempDir(), "/dev/shm", filepath.Dir(p.config.Path)} {
 		if dir, err := os.MkdirTemp(parent, trialPattern); err == nil {
 			removeStaleTrials(parent)
 			return dir, nil
 		}
 	}
-	return "", errNoTrial
+	return "", ErrNoTrial
 }
 
 const trialPattern = ".garm-entrypoint-trial-*"

@@ -1,4 +1,4 @@
-package main
+package boot
 
 import (
 	"log/slog"
@@ -18,13 +18,6 @@ const notifyMargin = 15 * time.Second
 type serviceManager struct {
 	socket string // empty: there is none
 	log    *slog.Logger
-}
-
-// newManager reads where it listens. garm does not inherit that: whatever it or
-// a provider said there would not be meant for our unit.
-func (a *app) newManager(log *slog.Logger) serviceManager {
-	socket, _ := a.env.get(sdnotify.Variable)
-	return serviceManager{socket: socket, log: log}
 }
 
 func (m *serviceManager) tell(assignments ...string) {

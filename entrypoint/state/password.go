@@ -1,4 +1,4 @@
-package main
+package state
 
 import (
 	"crypto/rand"
@@ -9,31 +9,40 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"garm-entrypoint/entrypoint/initializer"
 	"garm-entrypoint/internal/durable"
+	"garm-entrypoint/internal/infile"
 )
 
-// passwordFile is the file in the state directory that keeps a generated
+// PasswordFile is the file in the state directory that keeps a generated
 // password.
-const passwordFile = "admin-password"
+const PasswordFile = "admin-password"
 
-// keeper makes and keeps the generated password. It is on disk before anybody
+// Keeper makes and keeps the generated password. It is on disk before anybody
 // uses it, since a password that is in force and lost locks everybody out.
-type keeper struct {
+type Keeper struct {
 	path string
+	// most bytes that a password may have.
+	most int
 	// made: by this process, so it may remove it again.
 	made bool
 }
 
-func newKeeper(stateDir string) *keeper {
-	return &keeper{path: filepath.Join(stateDir, passwordFile)}
+// NewKeeper is the keeper of a state directory, of a password of at most so many bytes.
+func NewKeeper(dir string, most int) *Keeper {
+	return &Keeper{path: filepath.Join(dir, PasswordFile), most: most}
 }
 
-// load returns the kept password, "" when none is kept. A file that is there
+// Path of the file; empty: there is none.
+func (k *Keeper) Path() string { return k.path }
+
+// Tidy removes the temporary files that a killed process left behind.
+func (k *Keeper) Tidy() error { return durable.RemoveStale(k.path) }
+
+// Load returns the kept password, "" when none is kept. A file that is there
 // and cannot hold a password of ours is a fault: overwriting it might destroy
 // the only copy of something.
-func (k *keeper) load() (string, error) {
-	value, err := readValueFile(k.path)
+func (k *Keeper) Load() (string, error) {
+	value, err := infile.Value(k.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
@@ -41,14 +50,14 @@ func (k *keeper) load() (string, error) {
 		return "", fmt.Errorf("cannot use the kept password in %s: %w; remove the file if the password is not needed", k.path, durable.Explain(err, k.path))
 	case !utf8.ValidString(value):
 		return "", fmt.Errorf("cannot use the kept password in %s: it is not valid UTF-8; remove the file if the password is not needed", k.path)
-	case len(value) > initializer.MaxPassword:
-		return "", fmt.Errorf("cannot use the kept password in %s: it has %d bytes, garm takes at most %d; remove the file if the password is not needed", k.path, len(value), initializer.MaxPassword)
+	case len(value) > k.most:
+		return "", fmt.Errorf("cannot use the kept password in %s: it has %d bytes, garm takes at most %d; remove the file if the password is not needed", k.path, len(value), k.most)
 	}
 	return value, nil
 }
 
-// newPassword makes one of 192 random bits.
-func newPassword() (string, error) {
+// NewPassword makes one of 192 random bits.
+func NewPassword() (string, error) {
 	var random [24]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return "", fmt.Errorf("cannot generate a password: %w", err)
@@ -56,16 +65,16 @@ func newPassword() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(random[:]), nil
 }
 
-// create makes a password and keeps it. Where another process has kept one in
+// Create makes a password and keeps it. Where another process has kept one in
 // the meantime, that is the one.
-func (k *keeper) create() (string, error) {
-	password, err := newPassword()
+func (k *Keeper) Create() (string, error) {
+	password, err := NewPassword()
 	if err != nil {
 		return "", err
 	}
 	err = durable.Create(k.path, []byte(password+"\n"))
 	if errors.Is(err, fs.ErrExist) {
-		if kept, loadErr := k.load(); loadErr != nil || kept != "" {
+		if kept, loadErr := k.Load(); loadErr != nil || kept != "" {
 			return kept, loadErr
 		}
 		// Not to be read and yet there: a link to nowhere.
@@ -77,9 +86,9 @@ func (k *keeper) create() (string, error) {
 	return password, nil
 }
 
-// forget removes a password that was never in force. One that another process
+// Forget removes a password that was never in force. One that another process
 // has kept may be, for its admin.
-func (k *keeper) forget() error {
+func (k *Keeper) Forget() error {
 	if !k.made {
 		return nil
 	}

@@ -1,10 +1,11 @@
-package main
+package boot
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"garm-entrypoint/entrypoint/initializer"
 )
@@ -12,19 +13,19 @@ import (
 // The lines below tell a user who sees only this log the state and what to do
 // next.
 
-func (b *boot) sayAdmin(r initializer.Result) {
+func (b *Boot) sayAdmin(r initializer.Result) {
 	admin := "admin is already there"
 	if r.AdminCreated {
 		admin = "admin created"
 	}
 	attrs := []any{slog.String("user", b.plan.settings.Username)}
 	if b.plan.passwordKept() {
-		attrs = append(attrs, slog.String("password_file", b.plan.keeper.path))
+		attrs = append(attrs, slog.String("password_file", b.plan.keeper.Path()))
 	}
 	b.log.Info(admin, attrs...)
 }
 
-func (b *boot) sayController(r initializer.Result) {
+func (b *Boot) sayController(r initializer.Result) {
 	if len(r.Changed) > 0 {
 		var attrs []any
 		for _, c := range r.Changed {
@@ -39,11 +40,11 @@ func (b *boot) sayController(r initializer.Result) {
 	if len(r.Unsupported) > 0 && !b.saidUnsupported {
 		b.saidUnsupported = true
 		b.log.Warn("this garm cannot hold everything that was asked for",
-			slog.String("not_set", strings.Join(r.Unsupported, ", ")), slog.String("garm", orUnknown(r.ServerVersion)))
+			slog.String("not_set", strings.Join(r.Unsupported, ", ")), slog.String("garm", r.Garm()))
 	}
 }
 
-func (b *boot) sayReady(g *garm, r initializer.Result) {
+func (b *Boot) sayReady(g *garm, r initializer.Result) {
 	if r.URLsMissing {
 		b.log.Warn("the controller has no metadata and callback URL, so runners cannot report yet: set GARM_BASE_URL to where they reach this server")
 	}
@@ -52,19 +53,12 @@ func (b *boot) sayReady(g *garm, r initializer.Result) {
 		url = g.url
 	}
 	b.log.Info("ready", after(b.began), slog.String("url", url),
-		slog.String("garm", orUnknown(r.ServerVersion)), slog.String("controller", r.ControllerID))
+		slog.String("garm", r.Garm()), slog.String("controller", r.ControllerID))
 	b.manager.ready("ready at " + url)
 }
 
-func orUnknown(version string) string {
-	if version == "" {
-		return "unknown"
-	}
-	return version
-}
-
 // cure says what the user can do about an error.
-func (b *boot) cure(err error) string {
+func (b *Boot) cure(err error) string {
 	var (
 		refused  *initializer.RefusedError
 		mismatch *initializer.MismatchError
@@ -77,7 +71,7 @@ func (b *boot) cure(err error) string {
 	case errors.As(err, &mismatch) && mismatch.NoPassword:
 		return "set GARM_USERNAME and GARM_PASSWORD to the admin's credentials, or GARM_INIT=false"
 	case errors.As(err, &mismatch) && p.passwordKept():
-		return fmt.Sprintf("the password kept in %s does not log in as %q: set GARM_USERNAME back if it was changed, or GARM_PASSWORD to the one in force", p.keeper.path, p.settings.Username)
+		return fmt.Sprintf("the password kept in %s does not log in as %q: set GARM_USERNAME back if it was changed, or GARM_PASSWORD to the one in force", p.keeper.Path(), p.settings.Username)
 	case errors.As(err, &mismatch):
 		return "set GARM_USERNAME and GARM_PASSWORD to the credentials that are in force (garm has no API to change them)"
 	case errors.As(err, &refused) && refused.Reason == initializer.WeakPassword:
@@ -86,4 +80,25 @@ func (b *boot) cure(err error) string {
 		return "change the value that the reason names"
 	}
 	return "look at garm's own log above"
+}
+
+// announce says what was generated, and what will not please runners.
+func (p *Plan) announce(log *slog.Logger) {
+	if p.generated != nil {
+		log.Info("generated garm's config, which did not exist", slog.String("path", p.config.Path))
+	}
+	for _, w := range p.config.Warnings {
+		log.Warn(w)
+	}
+	if c := p.certificate; c != nil && time.Now().After(c.NotAfter) {
+		log.Warn("the server's certificate has expired; it is the configured one and trusted here, but runners and the forge will refuse it",
+			slog.String("path", p.config.Certificate), slog.Time("expired", c.NotAfter))
+	}
+	if stands, _ := p.mark.Stands(); stands && !p.settings.Init {
+		log.Warn("the first boot of this database was never proven, so its admin may be anybody; initialising is switched off, and garm serves him (GARM_INIT=false)",
+			slog.String("mark", p.mark.Path()))
+	}
+	if p.makePassword {
+		log.Info("generated the admin's password", slog.String("path", p.keeper.Path()))
+	}
 }

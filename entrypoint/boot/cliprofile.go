@@ -1,4 +1,4 @@
-package main
+package boot
 
 import (
 	"bytes"
@@ -11,7 +11,9 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"garm-entrypoint/entrypoint/settings"
 	"garm-entrypoint/internal/durable"
+	"garm-entrypoint/supervisor"
 )
 
 // profileName is the name under which garm-cli knows the local server.
@@ -27,9 +29,10 @@ type cliProfile struct {
 
 // newCLIProfile returns nil where a profile would be of no use: no garm-cli, or
 // no HOME that can be written to (usual for a uid without a passwd entry).
-func (a *app) newCLIProfile(s settings, baseURL string, log *slog.Logger) *cliProfile {
-	home, _ := a.env.get("HOME")
-	if _, err := a.lookPath("garm-cli"); !s.CLIProfile || err != nil || home == "" || durable.Writable(home) != nil {
+func newCLIProfile(s settings.Settings, env settings.Environment, baseURL string, log *slog.Logger) *cliProfile {
+	home, _ := env.Get("HOME")
+	path, _ := env.Get("PATH")
+	if _, err := supervisor.LookPath("garm-cli", path); !s.CLIProfile || err != nil || home == "" || durable.Writable(home) != nil {
 		return nil
 	}
 	// Where garm-cli v0.1.4 to v0.2.1 looks, whatever XDG_DATA_HOME says.

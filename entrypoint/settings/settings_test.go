@@ -1,7 +1,6 @@
-package main
+package settings
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/internal/infile"
 	"garm-entrypoint/internal/testgarm"
 )
 
@@ -24,10 +24,10 @@ func file(t *testing.T, content string) string {
 	return path
 }
 
-// read is readSettings where no fault is expected.
-func read(t *testing.T, command string, flags map[string]string, env ...string) settings {
+// read is Read where no fault is expected.
+func read(t *testing.T, command string, flags map[string]string, env ...string) Settings {
 	t.Helper()
-	s, warnings, err := readSettings(command, flags, env)
+	s, warnings, err := Read(command, flags, env)
 	if err != nil {
 		t.Fatalf("%v %v: %v", flags, env, err)
 	}
@@ -39,8 +39,8 @@ func read(t *testing.T, command string, flags map[string]string, env ...string) 
 
 func TestSettingsDefaults(t *testing.T) {
 	t.Parallel()
-	got := read(t, cmdRun, nil)
-	want := settings{
+	got := read(t, CmdRun, nil)
+	want := Settings{
 		Config: "/etc/garm/config.toml", Binary: "garm", Init: true,
 		Username: "admin", Email: "admin@localhost", FullName: "Admin",
 		StartTimeout: 5 * time.Minute, StopTimeout: 130 * time.Second,
@@ -73,7 +73,7 @@ func TestSettingsPrecedence(t *testing.T) {
 		"first of two entries": {nil, []string{"GARM_USERNAME=a", "GARM_USERNAME=b"}, "a"},
 		"longer name":          {nil, []string{"GARM_USERNAMES=a", "XGARM_USERNAME=b", "garm_username=c"}, "admin"},
 	} {
-		if got := read(t, cmdRun, c.flags, c.env...).Username; got != c.want {
+		if got := read(t, CmdRun, c.flags, c.env...).Username; got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -90,9 +90,9 @@ func TestSettingsStore(t *testing.T) {
 		"GARM_START_TIMEOUT": "1s", "GARM_STOP_TIMEOUT": "2s", "GARM_WATCH_INTERVAL": "3s", "GARM_API_TIMEOUT": "4s",
 		"GARM_CLI_PROFILE": "false", "GARM_UMASK": "0027", "GARM_LOG_LEVEL": "debug", "GARM_LOG_FORMAT": "json",
 	}
-	want := settings{
+	want := Settings{
 		Config: "/c", Binary: "/b", Username: "u", Password: "p", Email: "e@localhost", FullName: "n", BaseURL: "http://base",
-		MetadataURL: "http://m", CallbackURL: "http://c", WebhookURL: "http://w", AgtURL: "http://a", StateDir: "/s",
+		MetadataURL: "http://m", CallbackURL: "http://c", WebhookURL: "http://w", AgentURL: "http://a", StateDir: "/s",
 		StartTimeout: time.Second, StopTimeout: 2 * time.Second, WatchInterval: 3 * time.Second, APITimeout: 4 * time.Second,
 		Umask: 0o027, LogLevel: "debug", LogFormat: "json",
 	}
@@ -100,18 +100,18 @@ func TestSettingsStore(t *testing.T) {
 	for name, value := range values {
 		env = append(env, name+"="+value)
 	}
-	got := read(t, cmdRun, nil, env...)
+	got := read(t, CmdRun, nil, env...)
 	want.FirstBoot = got.FirstBoot
 	if got != want {
 		t.Errorf("run: %+v, want %+v", got, want)
 	}
-	remote := read(t, cmdInit, nil, env...)
+	remote := read(t, CmdInit, nil, env...)
 	if remote.Server != "http://s" || remote.ServerCA != "/ca" || remote.Binary != "" || remote.Umask != 0 {
 		t.Errorf("init: %+v", remote)
 	}
-	for _, o := range options {
-		if _, ok := values[o.variable]; !ok && o.variable != "GARM_CA_BUNDLE" {
-			t.Errorf("%s is not tried here", o.variable)
+	for _, o := range Options {
+		if _, ok := values[o.Variable]; !ok && o.Variable != "GARM_CA_BUNDLE" {
+			t.Errorf("%s is not tried here", o.Variable)
 		}
 	}
 }
@@ -122,15 +122,15 @@ func TestSettingsPasswordFile(t *testing.T) {
 	for content, want := range map[string]string{
 		"pw": "pw", "pw\n": "pw", "pw\r\n": "pw", "pw\n\n": "pw\n", "pw\r": "pw", " pw ": " pw ", "a\nb\n": "a\nb",
 	} {
-		if got := read(t, cmdRun, nil, "GARM_PASSWORD_FILE="+file(t, content)).Password; got != want {
+		if got := read(t, CmdRun, nil, "GARM_PASSWORD_FILE="+file(t, content)).Password; got != want {
 			t.Errorf("%q becomes %q, want %q", content, got, want)
 		}
 	}
 	for content, fault := range map[string]string{
 		"": "it is empty", "\n": "it is empty", "\r\n": "it is empty",
-		strings.Repeat("x", maxValueFile+1): "longer than 65536 bytes",
+		strings.Repeat("x", infile.MaxValue+1): "longer than 65536 bytes",
 	} {
-		_, _, err := readSettings(cmdRun, nil, environment{"GARM_PASSWORD_FILE=" + file(t, content)})
+		_, _, err := Read(CmdRun, nil, Environment{"GARM_PASSWORD_FILE=" + file(t, content)})
 		if err == nil || !strings.Contains(err.Error(), fault) || !strings.Contains(err.Error(), "GARM_PASSWORD_FILE") {
 			t.Errorf("%.5q: %v, want %q", content, err, fault)
 		}
@@ -180,16 +180,16 @@ func TestSettingsFaults(t *testing.T) {
 		"CA bundle missing":  {env: []string{"GARM_CA_BUNDLE=/nowhere"}, want: "cannot read GARM_CA_BUNDLE /nowhere: no such file or directory"},
 		"CA bundle empty":    {env: []string{"GARM_CA_BUNDLE=" + file(t, "")}, want: "it is empty"},
 		"CA bundle of none":  {env: []string{"GARM_CA_BUNDLE=" + certless}, want: "it holds no PEM certificate"},
-		"server":             {command: cmdInit, env: []string{"GARM_SERVER=tcp://10.0.0.1:9997"}, want: "cannot use GARM_SERVER: "},
-		"health's URL":       {command: cmdHealthcheck, env: []string{"GARM_METADATA_URL=x"}, want: "cannot use the metadata URL: "},
+		"server":             {command: CmdInit, env: []string{"GARM_SERVER=tcp://10.0.0.1:9997"}, want: "cannot use GARM_SERVER: "},
+		"health's URL":       {command: CmdHealthcheck, env: []string{"GARM_METADATA_URL=x"}, want: "cannot use the metadata URL: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			command := c.command
 			if command == "" {
-				command = cmdRun
+				command = CmdRun
 			}
-			_, _, err := readSettings(command, c.flags, c.env)
+			_, _, err := Read(command, c.flags, c.env)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("%v, want %q", err, c.want)
 			}
@@ -212,7 +212,7 @@ func TestSettingsUnreadableFile(t *testing.T) {
 		}
 	}
 	var err error
-	testgarm.AsUser(t, func() { _, _, err = readSettings(cmdRun, nil, environment{"GARM_PASSWORD_FILE=" + secret}) })
+	testgarm.AsUser(t, func() { _, _, err = Read(CmdRun, nil, Environment{"GARM_PASSWORD_FILE=" + secret}) })
 	if err == nil || !strings.Contains(err.Error(), "cannot read GARM_PASSWORD_FILE "+secret+": permission denied") {
 		t.Errorf("%v", err)
 	}
@@ -222,7 +222,7 @@ func TestSettingsUnreadableFile(t *testing.T) {
 func TestSettingsAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(testgarm.Canary, 4)
-	_, _, err := readSettings(cmdRun, map[string]string{"umask": "999", "stop-timeout": "-1s"}, environment{
+	_, _, err := Read(CmdRun, map[string]string{"umask": "999", "stop-timeout": "-1s"}, Environment{
 		"GARM_INIT=perhaps", "GARM_USERNAME=a.b", "GARM_EMAIL=none", "GARM_PASSWORD=" + long, "GARM_FULL_NAME_FILE=/nowhere",
 		"GARM_BASE_URL=/", "GARM_AGENT_URL=wss://a", "GARM_CA_BUNDLE=/nowhere", "GARM_LOG_LEVEL=loud", "GARM_LOG_FORMAT=xml",
 	})
@@ -241,11 +241,11 @@ func TestSettingsAllFaultsAtOnce(t *testing.T) {
 	}
 	testNoCanary(t, err)
 	both := []string{"GARM_PASSWORD=" + testgarm.Canary, "GARM_PASSWORD_FILE=" + file(t, testgarm.Canary)}
-	_, _, err = readSettings(cmdRun, nil, both)
+	_, _, err = Read(CmdRun, nil, both)
 	testNoCanary(t, err)
-	_, _, err = readSettings(cmdRun, nil, environment{"GARM_PASSWORD_FILE=" + file(t, strings.Repeat(testgarm.Canary, 4000))})
+	_, _, err = Read(CmdRun, nil, Environment{"GARM_PASSWORD_FILE=" + file(t, strings.Repeat(testgarm.Canary, 4000))})
 	testNoCanary(t, err)
-	_, _, err = readSettings(cmdRun, nil, environment{"GARM_PASSWORD=" + testgarm.Canary + "\xff"})
+	_, _, err = Read(CmdRun, nil, Environment{"GARM_PASSWORD=" + testgarm.Canary + "\xff"})
 	testNoCanary(t, err)
 }
 
@@ -265,7 +265,7 @@ func TestSettingsIgnoreServiceLinks(t *testing.T) {
 		"GARM_PORT_9997_TCP_PROTO=tcp", "GARM_SERVER_PORT=tcp://10.0.0.1:9997", "GARM_SERVER_SERVICE_HOST=10.0.0.1",
 		"GARM_CONFIG_PORT=tcp://10.0.0.1:80", "GARM_CONFIG_SERVICE_HOST=10.0.0.1", "GARM_NO_SUCH_THING=x",
 	}
-	for _, command := range []string{cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck} {
+	for _, command := range []string{CmdRun, CmdInit, CmdWatch, CmdHealthcheck, CmdCheck} {
 		if with, without := read(t, command, nil, links...), read(t, command, nil); with != without {
 			t.Errorf("%s: %+v, want %+v", command, with, without)
 		}
@@ -274,7 +274,7 @@ func TestSettingsIgnoreServiceLinks(t *testing.T) {
 
 func TestSettingsWarnOfConfigFile(t *testing.T) {
 	t.Parallel()
-	s, warnings, err := readSettings(cmdRun, nil, environment{"GARM_CONFIG_FILE=/c"})
+	s, warnings, err := Read(CmdRun, nil, Environment{"GARM_CONFIG_FILE=/c"})
 	if err != nil || s.Config != "/etc/garm/config.toml" {
 		t.Errorf("%v, config %s: it must be ignored", err, s.Config)
 	}
@@ -286,9 +286,9 @@ func TestSettingsWarnOfConfigFile(t *testing.T) {
 // The health check reads what it needs, and stumbles over nothing else.
 func TestSettingsHealthcheckIsUndemanding(t *testing.T) {
 	t.Parallel()
-	got := read(t, cmdHealthcheck, nil, "GARM_PASSWORD=", "GARM_USERNAME=a.b", "GARM_EMAIL_FILE=/nowhere", "GARM_UMASK=x", "GARM_SERVER=x",
+	got := read(t, CmdHealthcheck, nil, "GARM_PASSWORD=", "GARM_USERNAME=a.b", "GARM_EMAIL_FILE=/nowhere", "GARM_UMASK=x", "GARM_SERVER=x",
 		"GARM_LOG_LEVEL=loud", "GARM_CONFIG=/c", "GARM_BASE_URL=http://g")
-	if want := (settings{Config: "/c", BaseURL: "http://g"}); got != want {
+	if want := (Settings{Config: "/c", BaseURL: "http://g"}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -320,8 +320,8 @@ func TestSettingsController(t *testing.T) {
 		"from a file":    {[]string{"GARM_BASE_URL_FILE=" + file(t, "https://g\n")}, derived},
 		"CA bundle":      {[]string{"GARM_CA_BUNDLE=" + certificate}, initializer.Controller{CABundle: pem}},
 	} {
-		s := read(t, cmdRun, nil, c.env...)
-		if got, err := s.controller(); err != nil || !reflect.DeepEqual(got, c.want) {
+		s := read(t, CmdRun, nil, c.env...)
+		if got, err := s.Controller(); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v (%v), want %+v", name, got, err, c.want)
 		}
 	}
@@ -329,44 +329,20 @@ func TestSettingsController(t *testing.T) {
 
 func TestEnvironmentWithout(t *testing.T) {
 	t.Parallel()
-	env := environment{"A=1", "GARM_PASSWORD=a", "GARM_PASSWORD_FILE=/f", "GARM_PASSWORD=b", "noequals", "=odd", "A=\xff=\n", "XGARM_PASSWORD=x"}
-	want := environment{"A=1", "GARM_PASSWORD_FILE=/f", "noequals", "=odd", "A=\xff=\n", "XGARM_PASSWORD=x"}
-	before := append(environment(nil), env...)
-	if got := env.without("GARM_PASSWORD"); !reflect.DeepEqual(got, want) {
+	env := Environment{"A=1", "GARM_PASSWORD=a", "GARM_PASSWORD_FILE=/f", "GARM_PASSWORD=b", "noequals", "=odd", "A=\xff=\n", "XGARM_PASSWORD=x"}
+	want := Environment{"A=1", "GARM_PASSWORD_FILE=/f", "noequals", "=odd", "A=\xff=\n", "XGARM_PASSWORD=x"}
+	before := append(Environment(nil), env...)
+	if got := env.Without("GARM_PASSWORD"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if !reflect.DeepEqual(env, before) {
 		t.Error("the environment it was taken from has changed")
 	}
-	if value, set := env.get("A"); value != "1" || !set {
+	if value, set := env.Get("A"); value != "1" || !set {
 		t.Errorf("A is %q, %t", value, set)
 	}
-	if _, set := env.get("GARM"); set {
+	if _, set := env.Get("GARM"); set {
 		t.Error("the beginning of a name is taken for the name")
-	}
-}
-
-// Each fault is a line of its own on stderr, and the code is the contract's.
-func TestFailPrintsEachFault(t *testing.T) {
-	t.Parallel()
-	var stderr bytes.Buffer
-	a := app{stderr: &stderr, env: environment{"GARM_UMASK=x", "GARM_INIT=x", "GARM_CONFIG=/nowhere/config.toml"}}
-	for _, command := range []string{cmdRun, cmdInit} {
-		if code := a.run([]string{command}); code != exitConfig {
-			t.Errorf("%s: exit code %d, want %d", command, code, exitConfig)
-		}
-	}
-	stderr.Reset()
-	if code := a.run([]string{"check"}); code != exitConfig {
-		t.Errorf("exit code %d, want %d", code, exitConfig)
-	}
-	for _, line := range strings.Split(strings.TrimSpace(stderr.String()), "\n") {
-		if !strings.HasPrefix(line, "garm-entrypoint: cannot ") {
-			t.Errorf("line %q", line)
-		}
-	}
-	if n := strings.Count(stderr.String(), "\n"); n != 4 { // the two, no config, no garm in an empty PATH
-		t.Errorf("%d lines, want 4:\n%s", n, stderr.String())
 	}
 }
 
@@ -378,4 +354,16 @@ func fifo(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// faultsOf takes joined errors apart.
+func faultsOf(err error) (all []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, e := range joined.Unwrap() {
+		all = append(all, faultsOf(e)...)
+	}
+	return all
 }

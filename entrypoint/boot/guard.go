@@ -1,11 +1,9 @@
-package main
+package boot
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"slices"
@@ -15,47 +13,47 @@ import (
 	"garm-entrypoint/supervisor"
 )
 
-// guardOld bounds, from the server's first answer, a guarded boot that was asked
+// GuardOld bounds, from the server's first answer, a guarded boot that was asked
 // for on a database that is not new. The derived config has no providers, and pools whose provider is missing
 // fail what they try; garm v0.2.1 lets them try nothing in the first 5 s
 // (runner/common: PoolConsilitationInterval).
-const guardOld = 4 * time.Second
+const GuardOld = 4 * time.Second
 
 // errProven ends a guarded garm: it is initialised.
 var errProven = errors.New("initialised")
 
 // guard runs garm on a loopback address only, until it is initialised, and
-// stops it. proven is false when it ended otherwise, with that code.
-func (b *boot) guard() (code int, proven bool) {
+// stops it. proven is false when it ended otherwise, with that code or error.
+func (b *Boot) guard() (code int, proven bool, err error) {
 	address, err := freeLoopback()
 	if err != nil {
 		b.log.Error(err.Error())
-		return exitSoftware, false
+		return 0, false, &SoftwareError{err}
 	}
 	b.log.Info("first boot: garm starts on a loopback address only, until it is initialised", slog.String("address", address.String()))
 	g, err := b.startGuarded(address)
 	if err != nil {
-		return b.notStarted(err), false
+		return 0, false, b.notStarted(err)
 	}
 	switch err := b.attend(g, b.initialiseGuarded); {
 	case errors.Is(err, errProven):
 		if code := g.Status().Code(); code != 0 {
 			b.log.Warn("garm did not stop cleanly after its first boot, and is started all the same", slog.Int("code", code))
 		}
-		return 0, true
+		return 0, true, nil
 	case err != nil:
-		return exitCodeOf(err), false
+		return 0, false, err
 	case b.sup.StopSignal() != 0:
 		// Whatever this garm ended with: the real one was never started.
-		return b.notStarted(&supervisor.StopRequestedError{Signal: b.sup.StopSignal()}), false
+		return 0, false, b.notStarted(&supervisor.StopRequestedError{Signal: b.sup.StopSignal()})
 	}
-	return g.Status().Code(), false
+	return g.Status().Code(), false, nil
 }
 
 // startGuarded hands the derived config over through a pipe. It holds secrets,
 // so it is neither a file nor a memory file, which garm's children would inherit
 // readable; a pipe is empty once garm has read it.
-func (b *boot) startGuarded(address netip.AddrPort) (*garm, error) {
+func (b *Boot) startGuarded(address netip.AddrPort) (*garm, error) {
 	config, err := b.plan.config.Loopback(address)
 	if err != nil {
 		return nil, err
@@ -72,26 +70,9 @@ func (b *boot) startGuarded(address netip.AddrPort) (*garm, error) {
 	return b.start(cmd, b.plan.config.URLAt(address.String()))
 }
 
-// pipedConfig is where garm finds the config that it inherits as its first file
-// beyond the standard ones.
-const pipedConfig = "/proc/self/fd/3"
-
-// pipeOf returns the reading end of a pipe that yields data once.
-func pipeOf(data []byte) (*os.File, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("cannot hand garm its config: %w", err)
-	}
-	go func() {
-		defer w.Close()
-		_, _ = w.Write(data) // a garm that dies before it has read everything says so itself
-	}()
-	return r, nil
-}
-
 // initialiseGuarded returns errProven when the server is initialised, another
 // error for what must not go on, and nil when garm ended first.
-func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
+func (b *Boot) initialiseGuarded(ctx context.Context, g *garm) error {
 	i, err := b.initializer(g)
 	if err != nil {
 		return err
@@ -102,7 +83,7 @@ func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
 		go func() {
 			select {
 			case <-g.answered:
-				time.AfterFunc(guardOld, cancel)
+				time.AfterFunc(GuardOld, cancel)
 			case <-limited.Done():
 			}
 		}()
@@ -133,14 +114,4 @@ func (b *boot) initialiseGuarded(ctx context.Context, g *garm) error {
 	}
 	b.log.Info("first boot done: "+next, after(g.started))
 	return errProven
-}
-
-// freeLoopback returns an address that nobody listens on now.
-func freeLoopback() (netip.AddrPort, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("cannot find a free port on 127.0.0.1 for the first boot: %w", err)
-	}
-	defer l.Close()
-	return netip.ParseAddrPort(l.Addr().String())
 }
