@@ -39,11 +39,6 @@ func (a *app) printGarm(inv invocation) int {
 	})
 }
 
-func (a *app) lookPath(name string) (string, error) {
-	path, _ := a.env.Get("PATH")
-	return supervisor.LookPath(name, path)
-}
-
 // runProgram supervises one program from start to end.
 func (a *app) runProgram(cmd supervisor.Command) int {
 	sup, err := supervisor.New(supervisor.Options{Logger: newLogger(a.stderr, "", ""), Signals: a.signals})

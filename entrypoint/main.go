@@ -2,25 +2,17 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"log"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	_ "garm-entrypoint/entrypoint/early"
-	"garm-entrypoint/entrypoint/settings"
+	"garm-entrypoint/internal/linequeue"
 	"garm-entrypoint/supervisor"
 	"garm-entrypoint/supervisor/mainthread"
-	"garm-entrypoint/supervisor/signals"
 	"garm-entrypoint/supervisor/sigtrap"
 )
-
-// version is set by the linker.
-var version = "devel"
-
-// userAgent names us in garm's access log.
-func userAgent() string { return "garm-entrypoint/" + version }
 
 // main leaves the main thread to the supervisor.
 func main() { mainthread.Run(process) }
@@ -33,7 +25,7 @@ func process() {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		fmt.Fprintln(supervisor.LogWriter(2), "garm-entrypoint: cannot protect the memory of this process:", err)
 	}
-	lines := newLineQueue(supervisor.LogWriter(2))
+	lines := linequeue.New(supervisor.LogWriter(2))
 	// Libraries must not write past it: package os would end us where nobody
 	// reads any more.
 	log.SetOutput(lines)
@@ -45,15 +37,8 @@ func process() {
 		signals: sigtrap.Signals,
 	}
 	code := a.start(os.Args[1:])
-	lines.flush()
+	lines.Flush()
 	os.Exit(code)
-}
-
-// app is the process: what main takes from the outside, handed down.
-type app struct {
-	env            settings.Environment
-	stdout, stderr io.Writer
-	signals        *signals.Trap
 }
 
 // start runs what was asked for, if we can be stopped while we do.

@@ -3,45 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"garm-entrypoint/internal/testgarm"
 )
-
-// gate is a writer that blocks until it is opened.
-type gate struct {
-	open chan struct{}
-	text strings.Builder
-}
-
-func (g *gate) Write(p []byte) (int, error) {
-	<-g.open
-	return g.text.Write(p)
-}
-
-func TestLineQueue(t *testing.T) {
-	t.Parallel()
-	g := &gate{open: make(chan struct{})}
-	q := newLineQueue(g)
-	for n := range queuedLines + 10 {
-		fmt.Fprintf(q, "line %d\n", n) // none of these may block
-	}
-	close(g.open)
-	q.flush()
-	if text := g.text.String(); !strings.HasPrefix(text, "line 0\nline 1\n") && !strings.HasPrefix(text, "line 0\ngarm-entrypoint: ") || !strings.Contains(text, "lines were dropped") {
-		t.Errorf("wrote %.200q", text)
-	}
-	stuck := newLineQueue(&gate{open: make(chan struct{})})
-	fmt.Fprintln(stuck, "x")
-	begin := time.Now()
-	stuck.flush()
-	if took := time.Since(begin); took > 10*flushTimeout {
-		t.Errorf("flush took %v", took)
-	}
-}
 
 // A stderr that nobody reads keeps garm neither from starting nor from stopping.
 func TestRunWithFullStderr(t *testing.T) {

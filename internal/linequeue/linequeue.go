@@ -1,4 +1,4 @@
-package main
+package linequeue
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ const (
 	flushTimeout = time.Second
 )
 
-// lineQueue is a writer that never blocks: a stderr that nobody reads must keep
+// Queue is a writer that never blocks: a stderr that nobody reads must keep
 // us neither from starting garm nor from passing a stop signal on. What does not
 // fit is dropped and counted.
-type lineQueue struct {
+type Queue struct {
 	w       io.Writer
 	lines   chan []byte
 	written chan struct{}
@@ -28,11 +28,12 @@ type lineQueue struct {
 	dropped int
 }
 
-func newLineQueue(w io.Writer) *lineQueue {
-	return &lineQueue{w: w, lines: make(chan []byte, queuedLines), written: make(chan struct{})}
+// New returns a queue before w. Nothing runs before its first line.
+func New(w io.Writer) *Queue {
+	return &Queue{w: w, lines: make(chan []byte, queuedLines), written: make(chan struct{})}
 }
 
-func (q *lineQueue) writeAll() {
+func (q *Queue) writeAll() {
 	defer close(q.written)
 	for line := range q.lines {
 		_, _ = q.w.Write(line) // there is nowhere to report to
@@ -43,7 +44,7 @@ func (q *lineQueue) writeAll() {
 }
 
 // Write takes one line, and reports it as written.
-func (q *lineQueue) Write(p []byte) (int, error) {
+func (q *Queue) Write(p []byte) (int, error) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if q.closed {
@@ -61,7 +62,7 @@ func (q *lineQueue) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (q *lineQueue) takeDropped() int {
+func (q *Queue) takeDropped() int {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	n := q.dropped
@@ -69,8 +70,8 @@ func (q *lineQueue) takeDropped() int {
 	return n
 }
 
-// flush waits until all is written, but not for ever.
-func (q *lineQueue) flush() {
+// Flush waits until all is written, but not for ever.
+func (q *Queue) Flush() {
 	q.mutex.Lock()
 	q.closed = true
 	close(q.lines)
