@@ -18,6 +18,14 @@ func (a *app) check(inv invocation) int {
 		a.printFaults(err)
 		return exitConfig
 	}
+	warnings = append(warnings, p.Config().Warnings...)
+	warnings = append(warnings, p.LimitWarnings()...)
+	if w := p.ListenWarning(); w != "" {
+		warnings = append(warnings, w)
+	}
+	for _, w := range warnings {
+		fmt.Fprintln(a.stdout, "warning:", w)
+	}
 	verdict := "garm's verdict: good (asked on a throw-away database)"
 	switch err := boot.Trial(p, boot.Process{
 		Binary: binary, Env: a.env, Signals: a.signals, Log: newLogger(a.stderr, "", ""), UserAgent: userAgent(),
@@ -29,13 +37,6 @@ func (a *app) check(inv invocation) int {
 	case err != nil:
 		a.printFaults(err)
 		return exitConfig
-	}
-	warnings = append(warnings, p.Config().Warnings...)
-	if w := p.ListenWarning(); w != "" {
-		warnings = append(warnings, w)
-	}
-	for _, w := range warnings {
-		fmt.Fprintln(a.stdout, "warning:", w)
 	}
 	for _, line := range p.Describe() {
 		fmt.Fprintln(a.stdout, line)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/internal/postmortem"
 	"garm-entrypoint/supervisor"
 )
 
@@ -49,6 +50,10 @@ type garm struct {
 	started time.Time
 	// answered is closed at the API's first answer.
 	answered chan struct{}
+	// ready: it was said to be, before it ended.
+	ready bool
+	// files is its limit of open files.
+	files uint64
 }
 
 // holdAlone is how long SIGHUP is held from a garm that nobody initialises. It
@@ -83,7 +88,7 @@ func (b *Boot) start(cmd supervisor.Command, url string) (*garm, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &garm{Child: child, url: url, started: time.Now(), answered: make(chan struct{})}
+	g := &garm{Child: child, url: url, started: time.Now(), answered: make(chan struct{}), files: postmortem.FilesOf(child.Pid())}
 	if b.began.IsZero() {
 		b.began = g.started
 	}
@@ -119,7 +124,7 @@ func (b *Boot) attend(g *garm, initialise func(context.Context, *garm) error) er
 	})
 	group.Go(func() error { return initialise(ctx, g) })
 	err := group.Wait()
-	b.log.Info("garm has stopped", slog.String("status", g.Status().String()), slog.Duration("ran", time.Since(g.started).Round(time.Millisecond)))
+	b.sayEnded(g, err)
 	return err
 }
 

@@ -54,6 +54,7 @@ func (b *Boot) sayReady(g *garm, r initializer.Result) {
 	}
 	b.log.Info("ready", after(b.began), slog.String("url", url),
 		slog.String("garm", r.Garm()), slog.String("controller", r.ControllerID))
+	g.ready = true
 	b.manager.ready("ready at " + url)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -75,7 +76,22 @@ func readCgroup(root string) Limits {
 
 // Small lists the limits under which garm may end by itself, each with its cure.
 func (l Limits) Small() []string {
-	var small []string
+	return append(l.smallCounts(), l.smallMemory()...)
+}
+
+// Causes lists what may have ended a process with that signal (0: it ended with a status): each cause with its cure. The kernel answers
+// memory with SIGKILL; a fork or an open that it refuses ends a process by its own decision.
+func (l Limits) Causes(signal syscall.Signal) []string {
+	if signal != unix.SIGKILL {
+		return l.smallCounts()
+	}
+	if l.OOMKills == 0 {
+		return []string{"somebody killed it with SIGKILL"}
+	}
+	return []string{fmt.Sprintf("the kernel has killed %d of this container's processes for their memory, and the limit is %s: raise it (Docker: --memory)", l.OOMKills, size(l.Memory))}
+}
+
+func (l Limits) smallCounts() (small []string) {
 	add := func(format string, args ...any) { small = append(small, fmt.Sprintf(format, args...)) }
 	if l.Pids < needProcesses {
 		refused := ""
@@ -90,15 +106,21 @@ func (l Limits) Small() []string {
 	if l.Files < needFiles {
 		add("the limit of open files is %d, and garm needs %d: raise it (Docker: --ulimit nofile=1024)", l.Files, needFiles)
 	}
-	if l.Memory < needMemory {
-		add("the memory limit is %s, and garm needs %s: raise it (Docker: --memory)", size(l.Memory), size(needMemory))
-	}
 	return small
+}
+
+func (l Limits) smallMemory() []string {
+	if l.Memory >= needMemory {
+		return nil
+	}
+	return []string{fmt.Sprintf("the memory limit is %s, and garm needs %s: raise it (Docker: --memory)", size(l.Memory), size(needMemory))}
 }
 
 // size words a number of bytes.
 func size(bytes uint64) string {
 	switch {
+	case bytes == math.MaxUint64:
+		return "that of the machine"
 	case bytes >= 1<<20:
 		return fmt.Sprintf("%d MiB", bytes>>20)
 	case bytes >= 1<<10:

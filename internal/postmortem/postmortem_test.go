@@ -99,6 +99,37 @@ func TestSmall(t *testing.T) {
 	}
 }
 
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	small := Limits{Pids: 24, PidsRefused: 1, Memory: 24 << 20, Files: 16, Processes: none}
+	killed := small
+	killed.OOMKills = 2
+	for name, c := range map[string]struct {
+		limits Limits
+		signal unix.Signal
+		want   []string
+	}{
+		"exit":               {small, 0, []string{"the limit of processes is 24 and refused 1 times", "the limit of open files is 16"}},
+		"crash":              {killed, unix.SIGSEGV, []string{"the limit of processes is 24", "the limit of open files is 16"}},
+		"killed for memory":  {killed, unix.SIGKILL, []string{"the kernel has killed 2 of this container's processes for their memory, and the limit is 24 MiB"}},
+		"killed by somebody": {small, unix.SIGKILL, []string{"somebody killed it with SIGKILL"}},
+		"no limits":          {Limits{Pids: none, Memory: none, Files: none, Processes: none}, 0, nil},
+		"memory of the machine": {Limits{Memory: none, OOMKills: 1}, unix.SIGKILL,
+			[]string{"the kernel has killed 1 of this container's processes for their memory, and the limit is that of the machine"}},
+	} {
+		got := c.limits.Causes(c.signal)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%s: got %q, want %q", name, got[i], want)
+			}
+		}
+	}
+}
+
 // The limits of this process are those that the kernel tells.
 func TestReadLimits(t *testing.T) {
 	t.Parallel()
