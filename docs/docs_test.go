@@ -12,7 +12,8 @@ import (
 // top is the top of the repository, from here.
 const top = "../"
 
-// pages returns the text of every page by its path from the top: the README's, those beside this file, and those of the examples.
+// pages returns the text of every page by its path from the top: the README's, those beside this file, and those of the
+// examples.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -37,8 +38,8 @@ func prose(text string) string {
 	return regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(text, "")
 }
 
-// anchors returns the anchors of a page's headings, as GitHub makes them: lower case, blanks as dashes, of other signs none, and a number behind
-// one that was there already.
+// anchors returns the anchors of a page's headings, as GitHub makes them: lower case, blanks as dashes, of other signs
+// none, and a number behind one that was there already.
 func anchors(text string) map[string]bool {
 	made := map[string]bool{}
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(prose(text), -1) {
@@ -170,7 +171,8 @@ func sources(t *testing.T) string {
 	return all.String()
 }
 
-// quoted returns the lines of ours that a page quotes: those in pasted logs, and the beginnings of rows in the table of messages.
+// quoted returns the lines of ours that a page quotes: those in pasted logs, and the beginnings of rows in the table of
+// messages.
 func quoted(text string) (messages []string) {
 	for _, m := range regexp.MustCompile(`msg=("(?:[^"\\]|\\.)*"|\S+) program=garm-entrypoint`).FindAllStringSubmatch(text, -1) {
 		messages = append(messages, strings.Trim(m[1], `"`))

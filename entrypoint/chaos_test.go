@@ -19,9 +19,8 @@ import (
 	"garm-entrypoint/supervisor"
 )
 
-// Killed anywhere, a first boot ends initialised at the next start: the same
-// password logs in, the URLs are right, there is exactly one admin, no mark
-// lies, no temporary file is left. `make test-chaos` does it 300 times.
+// Killed anywhere, a first boot ends initialised at the next start: the same password logs in, the URLs are right,
+// there is exactly one admin, no mark lies, no temporary file is left. `make test-chaos` does it 300 times.
 func TestChaos(t *testing.T) {
 	rounds := 8
 	if n := os.Getenv("GARM_ENTRYPOINT_CHAOS"); n != "" {
@@ -82,13 +81,12 @@ func killed(t *testing.T, dir string) {
 	}
 }
 
-// slowEnd is more than our own end may take after garm's. It takes a millisecond
-// or two (make bench), but a loaded machine may let us wait for a processor;
-// stuck, it would take the grace.
+// slowEnd is more than our own end may take after garm's. It takes a millisecond or two (make bench), but a loaded
+// machine may let us wait for a processor; stuck, it would take the grace.
 const slowEnd = supervisor.DefaultGrace * 9 / 10
 
-// lag begins to watch our child, and returns how long after its end we ended. It
-// is 0 when there is no child, or another one came.
+// lag begins to watch our child, and returns how long after its end we ended. It is 0 when there is no child, or
+// another one came.
 func (r *run) lag() func() time.Duration {
 	fd := -1
 	for _, child := range children(r.Pid()) {

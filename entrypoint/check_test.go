@@ -53,8 +53,8 @@ func TestCheckAsksGarm(t *testing.T) {
 	}
 }
 
-// What would keep garm from listening is a warning: it may be the garm that is
-// to be started again, or the address of a pod to come.
+// What would keep garm from listening is a warning: it may be the garm that is to be started again, or the address of a
+// pod to come.
 func TestCheckWarnsOfTheAddress(t *testing.T) {
 	t.Parallel()
 	taken := testgarm.FreePort(t)
@@ -76,8 +76,7 @@ func TestCheckWarnsOfTheAddress(t *testing.T) {
 	}
 }
 
-// A check that was killed leaves its directory behind, and a later one removes
-// it; one that is under way keeps its own.
+// A check that was killed leaves its directory behind, and a later one removes it; one that is under way keeps its own.
 func TestCheckRemovesStaleTrials(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()

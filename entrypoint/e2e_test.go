@@ -27,8 +27,8 @@ type run struct {
 	config string
 }
 
-// start runs the binary on a config in dir, which is made when it is not there.
-// The canary is the password unless env says otherwise.
+// start runs the binary on a config in dir, which is made when it is not there. The canary is the password unless env
+// says otherwise.
 func start(t *testing.T, dir string, args []string, env ...string) *run {
 	t.Helper()
 	r := &run{t: t, dir: dir, config: filepath.Join(dir, "config.toml")}
@@ -54,8 +54,7 @@ func start(t *testing.T, dir string, args []string, env ...string) *run {
 // ready waits for the line that says so.
 func (r *run) ready() { r.WaitFor("msg=ready", patience) }
 
-// quickStop is what an idle garm needs at most to stop on a busy machine. Stuck,
-// it would take 60 s.
+// quickStop is what an idle garm needs at most to stop on a busy machine. Stuck, it would take 60 s.
 const quickStop = 10 * time.Second
 
 // stop ends it, and wants garm's own code and no delay.
@@ -120,9 +119,8 @@ func TestRunInitialises(t *testing.T) {
 func TestRunGenerates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// Nothing but a directory: config and password are generated. The port is
-	// the default one, which may be in use here: so it is changed in a first
-	// step that only generates.
+	// Nothing but a directory: config and password are generated. The port is the default one, which may be in use
+	// here: so it is changed in a first step that only generates.
 	config := filepath.Join(dir, "config.toml")
 	gen := testgarm.Start(t, testgarm.Entrypoint(t), []string{"run"},
 		[]string{"GARM_CONFIG=" + config, "GARM_BINARY=/bin/true"})
@@ -245,8 +243,7 @@ func TestRunPasswordsSurvive(t *testing.T) {
 	}
 }
 
-// A server that was initialised before is never stopped because our
-// credentials do not fit.
+// A server that was initialised before is never stopped because our credentials do not fit.
 func TestRunMismatch(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir(), nil)
@@ -324,8 +321,7 @@ func TestRunExitCodes(t *testing.T) {
 	}
 }
 
-// Whoever holds garm's port gets no byte, neither on this host nor, where the
-// bind address is not ours, on another one.
+// Whoever holds garm's port gets no byte, neither on this host nor, where the bind address is not ours, on another one.
 func TestRunSendsNothingToAStranger(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{settings.FirstBootOpen, settings.FirstBootGuarded} {

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// fail prints an error that ends the program before it has a logger, one line
-// per fault, and returns its exit code.
+// fail prints an error that ends the program before it has a logger, one line per fault, and returns its exit code.
 func (a *app) fail(err error) int {
 	a.printFaults(err)
 	var usage *usageError

@@ -17,8 +17,8 @@ type answer struct {
 	Error, Reason string
 }
 
-// ask sends one request. The reason counts only where the initialiser looks at
-// it: its wording differs between versions elsewhere.
+// ask sends one request. The reason counts only where the initialiser looks at it: its wording differs between versions
+// elsewhere.
 func ask(t *testing.T, base, method, path, token, body string) (a answer, got map[string]any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, base+"/api/v1"+path, strings.NewReader(body))

@@ -14,8 +14,8 @@ import (
 // module is the prefix of our own imports.
 const module = "garm-entrypoint/"
 
-// room is a folder with Go code: the floor that it stands on, and what of the standard library and others it must not know.
-// It may import what stands on a lower floor.
+// room is a folder with Go code: the floor that it stands on, and what of the standard library and others it must not
+// know. It may import what stands on a lower floor.
 type room struct {
 	floor int
 	// only, when it is not nil, names all that it may import of ours.
@@ -115,7 +115,8 @@ func faultsOfRoom(name string, imports []string) (faults []string) {
 	return faults
 }
 
-// importsOf returns what the packages below a folder import, tests left out, by folder. Nested modules are other houses.
+// importsOf returns what the packages below a folder import, tests left out, by folder. Nested modules are other
+// houses.
 func importsOf(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}

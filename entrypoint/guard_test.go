@@ -18,8 +18,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// outside is an address of this host that is not a loopback one: what a
-// container's neighbours see. Traffic to it stays on this host.
+// outside is an address of this host that is not a loopback one: what a container's neighbours see. Traffic to it stays
+// on this host.
 func outside(t *testing.T) string {
 	t.Helper()
 	addresses, err := net.InterfaceAddrs()
@@ -35,8 +35,7 @@ func outside(t *testing.T) string {
 	return ""
 }
 
-// attacker sends first runs to an address as fast as it can, until stopped,
-// and returns how many were answered 200.
+// attacker sends first runs to an address as fast as it can, until stopped, and returns how many were answered 200.
 func attacker(t *testing.T, url string) (stop func() int64) {
 	api := testgarm.API(t, url)
 	var wins atomic.Int64
@@ -95,8 +94,8 @@ func TestGuardedCannotBeStolen(t *testing.T) {
 	}
 }
 
-// A neighbour on loopback can win against a guarded boot too. That leads to 77,
-// at every restart, never to a server that serves him.
+// A neighbour on loopback can win against a guarded boot too. That leads to 77, at every restart, never to a server
+// that serves him.
 func TestNeighbourOnLoopback(t *testing.T) {
 	t.Parallel()
 	for range 40 {
@@ -122,8 +121,8 @@ func TestNeighbourOnLoopback(t *testing.T) {
 	t.Error("the neighbour never won, so this showed nothing")
 }
 
-// The mark makes every restart after an unproven first boot a guarded one, in
-// which an admin who is not ours is a takeover.
+// The mark makes every restart after an unproven first boot a guarded one, in which an admin who is not ours is a
+// takeover.
 func TestMarkMakesStricter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -176,8 +175,8 @@ func TestGuardedOldDatabase(t *testing.T) {
 	r.stop()
 }
 
-// The time that a guarded boot of an old database has counts from the first
-// answer: a garm that migrates for a while is guarded all the same.
+// The time that a guarded boot of an old database has counts from the first answer: a garm that migrates for a while is
+// guarded all the same.
 func TestGuardedOldDatabaseSlowGarm(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -197,8 +196,7 @@ func TestGuardedOldDatabaseSlowGarm(t *testing.T) {
 	r.Wait(patience)
 }
 
-// A stop at any moment of the first boot is acted on, and the next start ends
-// initialised with the same password.
+// A stop at any moment of the first boot is acted on, and the next start ends initialised with the same password.
 func TestStopDuringFirstBoot(t *testing.T) {
 	t.Parallel()
 	for n, line := range []string{"starts on a loopback", "trying again", "sending the first run", "the first run was answered", "logged in",

@@ -13,12 +13,12 @@ import (
 	"garm-entrypoint/entrypoint/settings"
 )
 
-// healthTimeout bounds a health check. It is shorter than the image's
-// HEALTHCHECK --timeout, so that the line saying why is always printed.
+// healthTimeout bounds a health check. It is shorter than the image's HEALTHCHECK --timeout, so that the line saying
+// why is always printed.
 const healthTimeout = 4 * time.Second
 
-// healthcheck answers with exit 0 when the server is ready, else with 1 and one
-// line saying why. It is anonymous, so it may accept any certificate.
+// healthcheck answers with exit 0 when the server is ready, else with 1 and one line saying why. It is anonymous, so it
+// may accept any certificate.
 func (a *app) healthcheck(inv invocation) int {
 	stopped, stop := a.untilStopped()
 	defer stop()
@@ -69,8 +69,7 @@ func (a *app) health(ctx context.Context, inv invocation) error {
 	return ready(ctx, probe, want)
 }
 
-// ready is an error unless the server has an admin and, when they were asked
-// for, its URLs.
+// ready is an error unless the server has an admin and, when they were asked for, its URLs.
 func ready(ctx context.Context, probe *initializer.Initializer, want initializer.Controller) error {
 	state, err := probe.Probe(ctx)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"garm-entrypoint/entrypoint/settings"
 )
 
-// newLogger returns a logger in garm's own format, so that one parser reads
-// both. Unknown or empty values mean garm's defaults: info, text.
+// newLogger returns a logger in garm's own format, so that one parser reads both. Unknown or empty values mean garm's
+// defaults: info, text.
 func newLogger(w io.Writer, level, format string) *slog.Logger {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {

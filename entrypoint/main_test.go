@@ -16,8 +16,7 @@ import (
 	"garm-entrypoint/supervisor/sigtrap"
 )
 
-// fakeVariable makes the re-executed test binary a garm that does what the real
-// one cannot be made to do.
+// fakeVariable makes the re-executed test binary a garm that does what the real one cannot be made to do.
 const fakeVariable = "FAKE_GARM"
 
 func TestMain(m *testing.M) {

@@ -56,8 +56,8 @@ func (n *notified) waitFor(t *testing.T, line string) {
 	testgarm.Eventually(t, patience, "the message "+line, func() bool { return pattern.MatchString(n.String()) })
 }
 
-// A service manager learns that garm is ready when it is, not before, and that
-// it stops; garm itself does not know the socket.
+// A service manager learns that garm is ready when it is, not before, and that it stops; garm itself does not know the
+// socket.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	for name, socket := range map[string]string{
@@ -89,9 +89,8 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// A garm that serves is never stopped, by a manager's timeout neither, because
-// our credentials do not fit; one that is switched to no initialising is ready
-// once it was started; one that never becomes ready never says so.
+// A garm that serves is never stopped, by a manager's timeout neither, because our credentials do not fit; one that is
+// switched to no initialising is ready once it was started; one that never becomes ready never says so.
 func TestNotifyNotInitialised(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir(), nil)

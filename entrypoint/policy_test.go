@@ -8,9 +8,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// Our checks and the real garm's agree. garm looks at the e-mail address, the
-// user name and the password in this order, so with a weak password its answer
-// tells what it thinks of the others, and no admin is made.
+// Our checks and the real garm's agree. garm looks at the e-mail address, the user name and the password in this order,
+// so with a weak password its answer tells what it thinks of the others, and no admin is made.
 func TestPolicyAgreesWithGarm(t *testing.T) {
 	t.Parallel()
 	config := testgarm.Config(t, t.TempDir())

@@ -11,8 +11,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// withProvider writes a config whose provider is the one of examples/provider,
-// and returns where a line is written for each call of it.
+// withProvider writes a config whose provider is the one of examples/provider, and returns where a line is written for
+// each call of it.
 func withProvider(t *testing.T, dir string) (calls string) {
 	t.Helper()
 	calls = filepath.Join(dir, "calls")
@@ -56,9 +56,9 @@ func oneRunning(t *testing.T, api *testgarm.Client, token string) testgarm.Insta
 	return instances[0]
 }
 
-// A guarded boot of a database with pools, asked for by GARM_FIRST_BOOT, starts
-// garm without the provider of those pools. It must harm neither them nor their
-// machines, also where one is waiting to be deleted, and must call no provider.
+// A guarded boot of a database with pools, asked for by GARM_FIRST_BOOT, starts garm without the provider of those
+// pools. It must harm neither them nor their machines, also where one is waiting to be deleted, and must call no
+// provider.
 func TestGuardedHarmsNoPool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -24,8 +24,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// proxied is a garm behind a reverse proxy that speaks https and serves it under
-// a path, with a certificate for 127.0.0.1.
+// proxied is a garm behind a reverse proxy that speaks https and serves it under a path, with a certificate for
+// 127.0.0.1.
 func proxied(t *testing.T, garm string) (server, ca string) {
 	t.Helper()
 	to, err := url.Parse(garm)
@@ -56,8 +56,8 @@ func remotely(t *testing.T, args []string, server string, env ...string) *testga
 	return p
 }
 
-// A server behind a reverse proxy with a path prefix, over https: init waits
-// until it is there, and trusts whom it is told to.
+// A server behind a reverse proxy with a path prefix, over https: init waits until it is there, and trusts whom it is
+// told to.
 func TestInitBehindProxy(t *testing.T) {
 	t.Parallel()
 	config := testgarm.Config(t, t.TempDir())
@@ -167,8 +167,7 @@ func TestRemoteStops(t *testing.T) {
 	}
 }
 
-// Another process makes the admin, and keeps his password where we look, after
-// we have looked.
+// Another process makes the admin, and keeps his password where we look, after we have looked.
 func TestRemotePasswordKeptMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{cmdInit, cmdWatch} {

@@ -7,8 +7,8 @@ import (
 	"garm-entrypoint/entrypoint/settings"
 )
 
-// supervise is the main job: run garm, and initialise it. With --spawn it ends where a guarded first boot would go on to
-// the real garm.
+// supervise is the main job: run garm, and initialise it. With --spawn it ends where a guarded first boot would go on
+// to the real garm.
 func (a *app) supervise(inv invocation) int {
 	s, warnings, err := settings.Read(cmdRun, inv.flags, a.env)
 	s.Init = s.Init || inv.spawn

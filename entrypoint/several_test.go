@@ -12,8 +12,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// several starts so many of init and watch, and only then the server that they
-// wait for: all of them find it in its first moment.
+// several starts so many of init and watch, and only then the server that they wait for: all of them find it in its
+// first moment.
 func several(t *testing.T, r release, n int, env func(n int) []string) (procs []*testgarm.Proc, url, database string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,8 +35,8 @@ func several(t *testing.T, r release, n int, env func(n int) []string) (procs []
 	return procs, url, filepath.Join(dir, "garm.db")
 }
 
-// outcome ends a watch that has found out, and returns its exit code, or that
-// of an init, and whether its admin is in force.
+// outcome ends a watch that has found out, and returns its exit code, or that of an init, and whether its admin is in
+// force.
 func outcome(t *testing.T, p *testgarm.Proc, n int) (code int, ours bool) {
 	t.Helper()
 	if n%3 != 2 {
@@ -57,8 +57,7 @@ func TestVersionsSeveralAtOnce(t *testing.T) {
 	})
 }
 
-// Without a password, and with one place to keep one: whoever makes it, all use
-// it.
+// Without a password, and with one place to keep one: whoever makes it, all use it.
 func TestVersionsSeveralGenerate(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		dir := t.TempDir()

@@ -48,8 +48,8 @@ func TestInitSpawn(t *testing.T) {
 	}
 }
 
-// An init container that is ended at any moment is started again, and then
-// leaves what it always leaves: one admin, with the password that was kept.
+// An init container that is ended at any moment is started again, and then leaves what it always leaves: one admin,
+// with the password that was kept.
 func TestInitSpawnInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"starts on a loopback", "trying again", "sending the first run", "the first run was answered", "logged in", "admin created", "first boot done"} {
@@ -80,8 +80,8 @@ func TestInitSpawnInterrupted(t *testing.T) {
 	}
 }
 
-// On a database that is proven already it costs one start of garm, on loopback
-// and without providers: no provider is run, and no real address listened on.
+// On a database that is proven already it costs one start of garm, on loopback and without providers: no provider is
+// run, and no real address listened on.
 func TestInitSpawnAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

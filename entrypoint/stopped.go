@@ -8,8 +8,7 @@ import (
 	"garm-entrypoint/entrypoint/boot"
 )
 
-// untilStopped returns a context that ends at a stop signal, with that as its
-// cause.
+// untilStopped returns a context that ends at a stop signal, with that as its cause.
 func (a *app) untilStopped() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	context.AfterFunc(ctx, a.signals.Wake)

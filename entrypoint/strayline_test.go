@@ -10,8 +10,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// A line that a library logs, here net/http on an answer that nobody asked for,
-// goes the way of our own: it does not end us when nobody reads stderr any more.
+// A line that a library logs, here net/http on an answer that nobody asked for, goes the way of our own: it does not
+// end us when nobody reads stderr any more.
 func TestLibraryLogsToNobody(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,8 +40,8 @@ func TestLibraryLogsToNobody(t *testing.T) {
 	}
 }
 
-// answerTwice gives every request an answer that makes it be sent again, and
-// behind it another one, which is found when the connection is idle.
+// answerTwice gives every request an answer that makes it be sent again, and behind it another one, which is found when
+// the connection is idle.
 func answerTwice(l net.Listener, requests chan<- struct{}) {
 	for {
 		conn, err := l.Accept()

@@ -40,8 +40,7 @@ func children(pid int) (all []int) {
 	return all
 }
 
-// firstRunReason sends a first run and returns garm's reason for refusing it,
-// empty when there is none.
+// firstRunReason sends a first run and returns garm's reason for refusing it, empty when there is none.
 func firstRunReason(t *testing.T, baseURL, user, email, password string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"username": user, "email": email, "password": password, "full_name": "A"})

@@ -16,12 +16,11 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// What each garm does of what is asked for. docs/releases.md shows it, and the tests
-// below hold it against the real servers (all of them: make test-versions).
+// What each garm does of what is asked for. docs/releases.md shows it, and the tests below hold it against the real
+// servers (all of them: make test-versions).
 type release struct {
 	version string
-	// api: the controller's URLs can be set through the API. v0.1.4 takes them
-	// from its config file.
+	// api: the controller's URLs can be set through the API. v0.1.4 takes them from its config file.
 	api bool
 	// agent: it has an agent URL and a CA bundle.
 	agent bool
@@ -183,8 +182,7 @@ func TestVersionsAreBuiltAsNamed(t *testing.T) {
 	})
 }
 
-// init on a fresh server, again, with other credentials, and again when the
-// server was set up by hand.
+// init on a fresh server, again, with other credentials, and again when the server was set up by hand.
 func TestVersionsInit(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		url, _ := r.serve(t, t.TempDir())
@@ -221,8 +219,7 @@ func TestVersionsInit(t *testing.T) {
 	})
 }
 
-// A server that has an admin, and no URLs: made by hand, by garm-cli's init that
-// was cut off, or by an older garm.
+// A server that has an admin, and no URLs: made by hand, by garm-cli's init that was cut off, or by an older garm.
 func TestVersionsWithoutURLs(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		url, _ := r.serve(t, t.TempDir())
@@ -261,8 +258,8 @@ func TestVersionsRun(t *testing.T) {
 	})
 }
 
-// A database of an older garm under the next one and under the pinned one: it
-// is adopted, keeps its identity, and gets the URLs that it could not hold.
+// A database of an older garm under the next one and under the pinned one: it is adopted, keeps its identity, and gets
+// the URLs that it could not hold.
 func TestVersionsUpgrade(t *testing.T) {
 	pinned := releases[len(releases)-1]
 	eachRelease(t, func(t *testing.T, r release) {

@@ -33,8 +33,8 @@ func buildARM64(t *testing.T) string {
 	return path
 }
 
-// TestARM64 runs the main job with the binary for arm64: a first boot of the real garm (this machine's, which an emulated program may start),
-// the proof by a login, the signal, and garm's exit status.
+// TestARM64 runs the main job with the binary for arm64: a first boot of the real garm (this machine's, which an
+// emulated program may start), the proof by a login, the signal, and garm's exit status.
 func TestARM64(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestBinaryTarget holds that the target for other people's images has one file, so that COPY --from takes nothing else along.
+// TestBinaryTarget holds that the target for other people's images has one file, so that COPY --from takes nothing else
+// along.
 func TestBinaryTarget(t *testing.T) {
 	t.Parallel()
 	needEngine(t)

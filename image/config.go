@@ -27,9 +27,8 @@ const (
 //go:embed config.toml.tmpl
 var configTemplate string
 
-// DefaultConfig makes garm's config for a first start: new random secrets, the
-// database in dir (an absolute path), the API on every address. Each call gives
-// other secrets. It fails for a dir that garm or TOML cannot express.
+// DefaultConfig makes garm's config for a first start: new random secrets, the database in dir (an absolute path), the
+// API on every address. Each call gives other secrets. It fails for a dir that garm or TOML cannot express.
 func DefaultConfig(dir string) ([]byte, error) {
 	file := filepath.Join(dir, DatabaseFile)
 	switch {
@@ -48,8 +47,7 @@ func DefaultConfig(dir string) ([]byte, error) {
 	).Replace(configTemplate)), nil
 }
 
-// randomText is n letters and digits, each with equal chance. Among them no
-// quoting is ever needed.
+// randomText is n letters and digits, each with equal chance. Among them no quoting is ever needed.
 func randomText(n int) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	text := make([]byte, 0, n)

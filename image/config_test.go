@@ -17,8 +17,7 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// Nobody has garm's verdict on secrets at hand when one is generated, so no
-// generated secret may ever be weak.
+// Nobody has garm's verdict on secrets at hand when one is generated, so no generated secret may ever be weak.
 func TestDefaultConfigPassesGarm(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

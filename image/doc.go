@@ -1,3 +1,3 @@
-// Package image holds what the image ships beside the programs: the config that
-// garm gets when there is none, and where things live.
+// Package image holds what the image ships beside the programs: the config that garm gets when there is none, and where
+// things live.
 package image

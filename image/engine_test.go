@@ -14,8 +14,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// What the tests run is built once, under names of this run's own, and removed at the end. The stand-in base images stay: they are keyed by
-// what they are made of, and take minutes to make.
+// What the tests run is built once, under names of this run's own, and removed at the end. The stand-in base images
+// stay: they are keyed by what they are made of, and take minutes to make.
 var (
 	imageName  = "garm-entrypoint-test:" + rand.Text()
 	binaryName = imageName + "-binary"

@@ -8,8 +8,8 @@ import (
 	"garm-entrypoint/supervisor"
 )
 
-// TestHardened starts the image in the places where a container is kept short, and wants a ready server and garm's own code at the end.
-// All of it runs under the engine's default seccomp profile.
+// TestHardened starts the image in the places where a container is kept short, and wants a ready server and garm's own
+// code at the end. All of it runs under the engine's default seccomp profile.
 func TestHardened(t *testing.T) {
 	t.Parallel()
 	tight := []string{"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"}
@@ -35,5 +35,6 @@ func TestHardened(t *testing.T) {
 	}
 }
 
-// garmThreads is what garm itself needs beside MinPids, the health check in the container included: two Go programs of some 15 threads.
+// garmThreads is what garm itself needs beside MinPids, the health check in the container included: two Go programs of
+// some 15 threads.
 const garmThreads = 40

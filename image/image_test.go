@@ -17,8 +17,8 @@ const passwordFile = "/etc/garm/admin-password"
 // baseURL is for the tests that look at the controller: garm-cli shows none that lacks its URLs.
 var baseURL = []string{"--env", "GARM_BASE_URL=https://garm.example.com"}
 
-// login logs in with garm-cli in the container, and returns the command for what is to be done there. Its profile is apart from the one that
-// the entrypoint keeps.
+// login logs in with garm-cli in the container, and returns the command for what is to be done there. Its profile is
+// apart from the one that the entrypoint keeps.
 func (c container) login(username, password string) []string {
 	c.t.Helper()
 	home := "/tmp/" + newName()
@@ -98,7 +98,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestFirstStart is the main job: an empty volume, no settings at all, and garm is initialised with a generated password.
+// TestFirstStart is the main job: an empty volume, no settings at all, and garm is initialised with a generated
+// password.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	c := startReady(t, "--volume", newVolume(t)+":/etc/garm")
@@ -200,8 +201,9 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestSecret gives a password that must be found nowhere but in the environment of the container's first process, which nobody in the
-// container can read: not garm, not its providers, not root with the engine's default capabilities (CAP_SYS_PTRACE is not one of them).
+// TestSecret gives a password that must be found nowhere but in the environment of the container's first process, which
+// nobody in the container can read: not garm, not its providers, not root with the engine's default capabilities
+// (CAP_SYS_PTRACE is not one of them).
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-Nq7$'\"\\ %x-7Hc2"

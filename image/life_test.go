@@ -18,8 +18,8 @@ func (c container) waitHealth(want string) {
 	})
 }
 
-// TestHealth follows what the engine says: starting, healthy, unhealthy while the API is dead though the process lives, healthy again. Only
-// the intervals are not the image's own.
+// TestHealth follows what the engine says: starting, healthy, unhealthy while the API is dead though the process lives,
+// healthy again. Only the intervals are not the image's own.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	c := start(t, "--health-interval", "1s", "--health-timeout", "2s", "--health-retries", "2", "--health-start-period", "60s")
@@ -45,7 +45,8 @@ func TestHealth(t *testing.T) {
 	c.waitHealth("healthy")
 }
 
-// TestPause freezes the container for longer than it watches and than it bears silence: what was frozen with it is not silent.
+// TestPause freezes the container for longer than it watches and than it bears silence: what was frozen with it is not
+// silent.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	c := startReady(t, "--env", "GARM_WATCH_INTERVAL=1s", "--env", "GARM_API_TIMEOUT=3s")
@@ -62,7 +63,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestCrash has garm crash under a restart policy of the engine: the container ends with garm's status, is started again, and serves as before.
+// TestCrash has garm crash under a restart policy of the engine: the container ends with garm's status, is started
+// again, and serves as before.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	c := startReady(t, "--restart", "on-failure:3", "--volume", newVolume(t)+":/etc/garm")
@@ -130,7 +132,8 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// TestVolumeFull gives it too little room: for its own files, for garm's database, and later, when all is served from what is there.
+// TestVolumeFull gives it too little room: for its own files, for garm's database, and later, when all is served from
+// what is there.
 func TestVolumeFull(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ size, code, says string }{

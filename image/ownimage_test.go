@@ -7,7 +7,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// TestExampleOwnImage builds examples/own-image on the stand-in for garm's image, runs it, and logs in. It has no health check of its own.
+// TestExampleOwnImage builds examples/own-image on the stand-in for garm's image, runs it, and logs in. It has no
+// health check of its own.
 func TestExampleOwnImage(t *testing.T) {
 	t.Parallel()
 	needImage(t)
@@ -31,7 +32,8 @@ func TestExampleOwnImage(t *testing.T) {
 	}
 }
 
-// TestExampleOwnImagePin holds the example's garm against go.mod, and the three lines of docs/own-image.md against the example's.
+// TestExampleOwnImagePin holds the example's garm against go.mod, and the three lines of docs/own-image.md against the
+// example's.
 func TestExampleOwnImagePin(t *testing.T) {
 	t.Parallel()
 	const file = "../examples/own-image/Dockerfile"

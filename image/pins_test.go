@@ -30,7 +30,8 @@ func TestGarmPin(t *testing.T) {
 	}
 }
 
-// TestToolchainPin holds the Dockerfile's Go image against go.mod's go line: the golang images do not switch toolchains by themselves.
+// TestToolchainPin holds the Dockerfile's Go image against go.mod's go line: the golang images do not switch toolchains
+// by themselves.
 func TestToolchainPin(t *testing.T) {
 	t.Parallel()
 	got := find(t, "../Dockerfile", `(?m)^ARG GO_IMAGE=\S+/golang:(\d+\.\d+)`)

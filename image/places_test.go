@@ -40,8 +40,8 @@ func (c container) sum(path string) string {
 	return c.mustExec("sha256sum", path)
 }
 
-// TestUpstreamVolume gives the image a volume that the plain garm image filled and whose admin was made by hand, as people have it: it serves
-// the same controller, to the same admin, and changes nothing in it.
+// TestUpstreamVolume gives the image a volume that the plain garm image filled and whose admin was made by hand, as
+// people have it: it serves the same controller, to the same admin, and changes nothing in it.
 func TestUpstreamVolume(t *testing.T) {
 	t.Parallel()
 	volume, base := newVolume(t), baseImage(t)
@@ -92,7 +92,8 @@ func TestUpstreamVolume(t *testing.T) {
 	}
 }
 
-// TestReadOnlyConfig mounts a config of the user's own read-only, with the database in a volume elsewhere: what must be kept is kept there.
+// TestReadOnlyConfig mounts a config of the user's own read-only, with the database in a volume elsewhere: what must be
+// kept is kept there.
 func TestReadOnlyConfig(t *testing.T) {
 	t.Parallel()
 	flags := append([]string{"--read-only", "--volume", ownConfig(t, "/data", "0.0.0.0") + ":/etc/garm/config.toml:ro",

@@ -48,8 +48,8 @@ func (c container) oneMachine(password string) testgarm.Instance {
 	return machines[0]
 }
 
-// TestExampleProvider adds examples/provider to a running container by the commands of its README, and has garm create a machine with it and
-// delete it.
+// TestExampleProvider adds examples/provider to a running container by the commands of its README, and has garm create
+// a machine with it and delete it.
 func TestExampleProvider(t *testing.T) {
 	t.Parallel()
 	flags := append([]string{"--volume", newVolume(t) + ":/etc/garm", "--volume", providersDir(t) + "/example:/opt/garm/providers.d/example:ro"},
@@ -78,8 +78,9 @@ func TestExampleProvider(t *testing.T) {
 	testgarm.Eventually(t, bootTimeout, "the machine's end", func() bool { return c.exec("test", "-e", file).Code != 0 })
 }
 
-// TestProviderSeesNoSecret has a provider look at all that it can see, as root and as another uid, under the engine's default capabilities:
-// its environment and descriptors, and those of every other process, ours first of all. Only garm's config it may read, as garm may.
+// TestProviderSeesNoSecret has a provider look at all that it can see, as root and as another uid, under the engine's
+// default capabilities: its environment and descriptors, and those of every other process, ours first of all. Only
+// garm's config it may read, as garm may.
 func TestProviderSeesNoSecret(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-Nq7$'\"\\ %x-7Hc2"

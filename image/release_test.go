@@ -104,8 +104,8 @@ func unpack(t *testing.T, path string) map[string][]byte {
 	return untar(t, plain.Bytes())
 }
 
-// TestReproducibleImage builds the image's binary here: another directory, another build cache, no container, and the same bytes. Both are
-// by one Go release, as the stand-in for the Go image is this host's toolchain.
+// TestReproducibleImage builds the image's binary here: another directory, another build cache, no container, and the
+// same bytes. Both are by one Go release, as the stand-in for the Go image is this host's toolchain.
 func TestReproducibleImage(t *testing.T) {
 	t.Parallel()
 	image, dir := needImage(t), t.TempDir()

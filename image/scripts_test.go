@@ -90,8 +90,8 @@ func TestMakeRunForeign(t *testing.T) {
 	mustDocker(t, "container", "inspect", name)
 }
 
-// TestMakeRunLocal starts what make run-local calls, in a network namespace for its fixed port, logs in, and ends it as Ctrl-C does: by SIGINT
-// to the whole process group.
+// TestMakeRunLocal starts what make run-local calls, in a network namespace for its fixed port, logs in, and ends it as
+// Ctrl-C does: by SIGINT to the whole process group.
 func TestMakeRunLocal(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -112,7 +112,8 @@ func TestMakeRunLocal(t *testing.T) {
 		t.Errorf("the password is not where the output says: %v", err)
 	}
 	p.WaitFor("Ctrl-C", time.Second)
-	// The script is held until garm is gone: it then finds the signal and the end of its child at once, as on a busy machine.
+	// The script is held until garm is gone: it then finds the signal and the end of its child at once, as on a busy
+	// machine.
 	p.Signal(syscall.SIGSTOP)
 	if err := syscall.Kill(-p.Pid(), syscall.SIGINT); err != nil {
 		t.Fatal(err)

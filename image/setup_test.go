@@ -14,7 +14,8 @@ import (
 // bareTools are what a machine has on which nothing of hack/packages is installed.
 var bareTools = []string{"sh", "awk", "sed", "sort", "cat", "id", "dirname", "head", "timeout", "date", "mktemp", "rm"}
 
-// onBareMachine runs a script of hack/ where only those tools are found, and programs that stand for docker and others by their text.
+// onBareMachine runs a script of hack/ where only those tools are found, and programs that stand for docker and others
+// by their text.
 func onBareMachine(t *testing.T, name string, programs map[string]string, args []string, variables ...string) dockertest.Result {
 	t.Helper()
 	bin := t.TempDir()
@@ -38,7 +39,8 @@ func onBareMachine(t *testing.T, name string, programs map[string]string, args [
 	return run(cmd)
 }
 
-// What is missing and may not be installed is named at once, all of it, with the one line to type, before anything is built.
+// What is missing and may not be installed is named at once, all of it, with the one line to type, before anything is
+// built.
 func TestNeedNamesAll(t *testing.T) {
 	t.Parallel()
 	programs := map[string]string{"docker": `[ "$1" = info ]`, "go": "exit 0", "id": "echo 1000", "dpkg-query": "exit 1"}
@@ -79,7 +81,8 @@ func TestNeedInstalls(t *testing.T) {
 	}
 }
 
-// Where no base image can be pulled, that is said in one line, and the stand-ins are taken; BASE decides when it is set.
+// Where no base image can be pulled, that is said in one line, and the stand-ins are taken; BASE decides when it is
+// set.
 func TestBase(t *testing.T) {
 	t.Parallel()
 	refuses := map[string]string{"docker": "exit 1"}

@@ -18,9 +18,9 @@ const (
 	systemd  = "/usr/lib/systemd/systemd"
 )
 
-// TestExampleSystemd installs examples/systemd/garm.service as its head says, on a host with the real systemd: a container whose PID 1 is
-// this host's, on this host's /usr. It must be active when, and only when, garm is initialised, stop cleanly, and not be started again
-// when a restart cures nothing.
+// TestExampleSystemd installs examples/systemd/garm.service as its head says, on a host with the real systemd: a
+// container whose PID 1 is this host's, on this host's /usr. It must be active when, and only when, garm is
+// initialised, stop cleanly, and not be started again when a restart cures nothing.
 func TestExampleSystemd(t *testing.T) {
 	t.Parallel()
 	c := startSystemd(t)
@@ -108,7 +108,8 @@ func needSystemd(t *testing.T) {
 	}
 }
 
-// startSystemd boots a container with systemd. Its /usr/local/bin is its own, and in its working directory lies what a user copies there.
+// startSystemd boots a container with systemd. Its /usr/local/bin is its own, and in its working directory lies what a
+// user copies there.
 func startSystemd(t *testing.T) container {
 	t.Helper()
 	needEngine(t)

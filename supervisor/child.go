@@ -21,15 +21,16 @@ type Command struct {
 	Files []*os.File
 	// Umask of the child; -1 leaves ours. While the child is being started it is ours too.
 	Umask int
-	// Terminal gives the child a process group of its own and the foreground of our terminal, with job control as under a shell.
-	// Otherwise it gets a session of its own and no terminal: Ctrl-C reaches it once, through us, and the job-control stops
-	// (SIGTSTP, SIGTTIN, SIGTTOU), which the kernel would discard there, reach it as SIGSTOP.
+	// Terminal gives the child a process group of its own and the foreground of our terminal, with job control as under
+	// a shell. Otherwise it gets a session of its own and no terminal: Ctrl-C reaches it once, through us, and the
+	// job-control stops (SIGTSTP, SIGTTIN, SIGTTOU), which the kernel would discard there, reach it as SIGSTOP.
 	Terminal bool
-	// Hold lists signals that are kept back until Release, or until HoldFor after the start (0: no limit), and then delivered once
-	// each. Stop signals are never held.
+	// Hold lists signals that are kept back until Release, or until HoldFor after the start (0: no limit), and then
+	// delivered once each. Stop signals are never held.
 	Hold    []syscall.Signal
 	HoldFor time.Duration
-	// StopTimeout is the time from the first stop signal to SIGKILL. Further stop signals do not change it; 0 means no limit.
+	// StopTimeout is the time from the first stop signal to SIGKILL. Further stop signals do not change it; 0 means no
+	// limit.
 	StopTimeout time.Duration
 	// Last: no other child follows. What Close does begins when this one has ended, without waiting to be asked.
 	Last bool
@@ -69,7 +70,8 @@ func (c *Child) Status() Status {
 	return c.status
 }
 
-// Stop asks the child to end: SIGTERM now, SIGKILL after its StopTimeout. It does not count as a request to stop us, and does not wait.
+// Stop asks the child to end: SIGTERM now, SIGKILL after its StopTimeout. It does not count as a request to stop us,
+// and does not wait.
 func (c *Child) Stop() {
 	c.loop.do(func() {
 		if c.loop.child == c {

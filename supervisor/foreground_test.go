@@ -14,7 +14,8 @@ func scriptPlan(text string) string {
 	return quoted(`{"Args":["sh","-c",` + strconv.Quote(text) + `],"Terminal":true}`)
 }
 
-// background starts a script that the terminal stops and bg continues, as far as it says "ready" again: a job that runs in the background.
+// background starts a script that the terminal stops and bg continues, as far as it says "ready" again: a job that runs
+// in the background.
 func (c *console) background(text string) {
 	c.t.Helper()
 	c.say("run " + scriptPlan(text))
@@ -43,8 +44,8 @@ func (c *console) toForeground() {
 	})
 }
 
-// The shell does not tell a job that runs already that fg brings it to the foreground. The keys of the terminal then come to us alone and
-// must reach the child's whole group, here a shell that does not end before its sleep has.
+// The shell does not tell a job that runs already that fg brings it to the foreground. The keys of the terminal then
+// come to us alone and must reach the child's whole group, here a shell that does not end before its sleep has.
 func TestKeysAfterForegroundOfARunningJob(t *testing.T) {
 	t.Parallel()
 	c := shell(t)
@@ -101,7 +102,8 @@ func fifoWrite(t *testing.T, path string) {
 	f.Close()
 }
 
-// A stop signal wakes all that the terminal has stopped: a child that waits for another process could not act on it otherwise.
+// A stop signal wakes all that the terminal has stopped: a child that waits for another process could not act on it
+// otherwise.
 func TestStopWakesTheWholeJob(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {

@@ -8,9 +8,11 @@ import (
 	"strings"
 )
 
-// What a file that the kernel refused looks like. Only read to explain an error, so a file that cannot be read yields nothing.
+// What a file that the kernel refused looks like. Only read to explain an error, so a file that cannot be read yields
+// nothing.
 
-// elf is the start of a 64-bit little-endian ELF file (elf(5)). Other classes and byte orders are another architecture to us anyway.
+// elf is the start of a 64-bit little-endian ELF file (elf(5)). Other classes and byte orders are another architecture
+// to us anyway.
 type elf struct {
 	Ident     [16]byte
 	Type      uint16
@@ -51,7 +53,8 @@ func whyNoFormat(path string) string {
 	return "it is not a program of a format that this kernel knows"
 }
 
-// interpreter returns " X" for the interpreter X which a script's first line or a dynamically linked program names, else "".
+// interpreter returns " X" for the interpreter X which a script's first line or a dynamically linked program names,
+// else "".
 func interpreter(path string) string {
 	head := readHead(path)
 	if script, ok := strings.CutPrefix(string(head), "#!"); ok {
@@ -81,7 +84,8 @@ func readHead(path string) []byte {
 	return head[:n]
 }
 
-// elfInterpreter returns " X" for the dynamic linker X of a program, such as /lib64/ld-linux-x86-64.so.2 in an image with musl.
+// elfInterpreter returns " X" for the dynamic linker X of a program, such as /lib64/ld-linux-x86-64.so.2 in an image
+// with musl.
 func elfInterpreter(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -42,7 +42,8 @@ func (l *loop) noteStop(sig syscall.Signal) {
 	}
 }
 
-// keep saves a signal for the next child, once per kind. As in the kernel, SIGCONT and the stops cancel each other (signal(7)).
+// keep saves a signal for the next child, once per kind. As in the kernel, SIGCONT and the stops cancel each other
+// (signal(7)).
 func (l *loop) keep(a signals.Arrived) {
 	sig := a.Signal
 	l.pending = slices.DeleteFunc(l.pending, func(kept signals.Arrived) bool {
@@ -65,7 +66,8 @@ func (l *loop) deliver(c *Child, a signals.Arrived) {
 	}
 }
 
-// deliverStop asks the child to end and starts its StopTimeout. A stopped child is continued, because it could not act otherwise.
+// deliverStop asks the child to end and starts its StopTimeout. A stopped child is continued, because it could not act
+// otherwise.
 func (l *loop) deliverStop(c *Child, a signals.Arrived) {
 	l.reap() // is it alive, is it stopped?
 	if l.child != c {
@@ -112,8 +114,8 @@ func (l *loop) release(c *Child) {
 	}
 }
 
-// forward sends the child what we got. A key of the terminal that came to our group was meant for the child's: it had the terminal, had we
-// been told that we are in the foreground (see jobcontrol.go).
+// forward sends the child what we got. A key of the terminal that came to our group was meant for the child's: it had
+// the terminal, had we been told that we are in the foreground (see jobcontrol.go).
 func (l *loop) forward(c *Child, a signals.Arrived) {
 	if c.cmd.Terminal && a.FromKernel && isFromTerminal(a.Signal) {
 		l.tty.give(c.pid)

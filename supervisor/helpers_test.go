@@ -76,7 +76,8 @@ func withBlocked(sigs []syscall.Signal, start func()) {
 }
 
 func init() {
-	// printer prints "ready" and then every signal it gets, until SIGTERM. PRINTER_OUT names a file to print to, PRINTER_MARK comes first.
+	// printer prints "ready" and then every signal it gets, until SIGTERM. PRINTER_OUT names a file to print to,
+	// PRINTER_MARK comes first.
 	roles["printer"] = func() {
 		out := os.Stdout
 		if path := os.Getenv("PRINTER_OUT"); path != "" {

@@ -127,7 +127,8 @@ func TestEnvironmentBytes(t *testing.T) {
 	}
 }
 
-// nohup keeps working through us: the child ignores SIGHUP from its first instruction, yet gets those that are sent to us if it cares.
+// nohup keeps working through us: the child ignores SIGHUP from its first instruction, yet gets those that are sent to
+// us if it cares.
 func TestNohup(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {

@@ -9,14 +9,15 @@ import (
 	"garm-entrypoint/supervisor/signals"
 )
 
-// Job control. A shell above us sees one process: us. So when the child stops, we stop as well, and when the shell continues us (fg,
-// bg), we continue the child. A shell that brings us to the foreground while we run gives our group the terminal and says nothing (bash):
-// we hand it on when we notice, which is when a key of the terminal sends us a signal, or when the child stops because it uses the
-// terminal. Only a child that ignores SIGTTIN gets an error then (EIO). As PID 1, or with nobody above who could continue us, the child
-// just stays stopped until somebody sends us SIGCONT.
+// Job control. A shell above us sees one process: us. So when the child stops, we stop as well, and when the shell
+// continues us (fg, bg), we continue the child. A shell that brings us to the foreground while we run gives our group
+// the terminal and says nothing (bash): we hand it on when we notice, which is when a key of the terminal sends us a
+// signal, or when the child stops because it uses the terminal. Only a child that ignores SIGTTIN gets an error then
+// (EIO). As PID 1, or with nobody above who could continue us, the child just stays stopped until somebody sends us
+// SIGCONT.
 
-// hangupDelay is how long after a SIGHUP we look for the terminal again: the exit of a session leader sends SIGHUP first and takes the
-// terminal away a moment later (disassociate_ctty in the kernel's drivers/tty/tty_jobctrl.c).
+// hangupDelay is how long after a SIGHUP we look for the terminal again: the exit of a session leader sends SIGHUP
+// first and takes the terminal away a moment later (disassociate_ctty in the kernel's drivers/tty/tty_jobctrl.c).
 const hangupDelay = 250 * time.Millisecond
 
 func isJobControlStop(sig syscall.Signal) bool {
@@ -49,7 +50,8 @@ func (l *loop) forwardJobControlStop(c *Child, a signals.Arrived) {
 		l.forward(c, a)
 		return
 	}
-	// A session without a terminal is an orphaned process group, in which the kernel discards these signals (signal(7)).
+	// A session without a terminal is an orphaned process group, in which the kernel discards these signals
+	// (signal(7)).
 	l.kill(c, syscall.SIGSTOP)
 }
 
@@ -96,7 +98,8 @@ func (l *loop) suspend(c *Child) {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 }
 
-// hungUp reports whether a SIGHUP means that our terminal is gone. Under nohup it never does, and as PID 1 the terminal is the engine's.
+// hungUp reports whether a SIGHUP means that our terminal is gone. Under nohup it never does, and as PID 1 the terminal
+// is the engine's.
 func (l *loop) hungUp() bool {
 	return !l.init && !slices.Contains(l.trap.Ignored, syscall.SIGHUP) && l.tty.gone()
 }

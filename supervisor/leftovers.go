@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// killInterval is how often the tree is searched again while it is being killed: orphans of the killed come to us only then.
+	// killInterval is how often the tree is searched again while it is being killed: orphans of the killed come to us
+	// only then.
 	killInterval = 20 * time.Millisecond
-	// searchInterval is how often, during the grace, the tree is searched for processes that were being forked when the others got
-	// their SIGTERM.
+	// searchInterval is how often, during the grace, the tree is searched for processes that were being forked when the
+	// others got their SIGTERM.
 	searchInterval = 100 * time.Millisecond
 	// killLimit is how long we wait for killed processes, which may hang in the kernel (state D).
 	killLimit = 5 * time.Second
@@ -83,10 +84,12 @@ func (l *loop) endLeftovers() {
 	}
 }
 
-// terminateTree asks every process below us to end, once. SIGCONT comes after SIGTERM, on which a stopped process could not act.
+// terminateTree asks every process below us to end, once. SIGCONT comes after SIGTERM, on which a stopped process could
+// not act.
 //
-// As PID 1 that is everybody in the namespace, `docker exec` sessions included, which end with us in any case; the kernel spares the
-// caller (kill(2)), and misses nobody who is just being forked. Otherwise it is who descends from us by /proc.
+// As PID 1 that is everybody in the namespace, `docker exec` sessions included, which end with us in any case; the
+// kernel spares the caller (kill(2)), and misses nobody who is just being forked. Otherwise it is who descends from us
+// by /proc.
 func (l *loop) terminateTree() {
 	e := &l.ending
 	if l.init {
@@ -120,7 +123,8 @@ func (l *loop) killTree() {
 	}
 }
 
-// findTree lists the processes below us. Without /proc it can only list the child; when that has gone, Close gives up and says so.
+// findTree lists the processes below us. Without /proc it can only list the child; when that has gone, Close gives up
+// and says so.
 func (l *loop) findTree() []process {
 	tree, err := descendants()
 	if err == nil {
@@ -135,8 +139,9 @@ func (l *loop) findTree() []process {
 	return nil
 }
 
-// signal signals a process found in /proc. A child of ours keeps its id until we reap it. Another one may have gone by now and its id
-// been recycled, so it is held by a pidfd and looked at again, where the kernel has them (Linux 5.3, and a seccomp profile that lets us).
+// signal signals a process found in /proc. A child of ours keeps its id until we reap it. Another one may have gone by
+// now and its id been recycled, so it is held by a pidfd and looked at again, where the kernel has them (Linux 5.3, and
+// a seccomp profile that lets us).
 func (p process) signal(sigs ...syscall.Signal) {
 	send := func(sig syscall.Signal) error { return syscall.Kill(p.id, sig) }
 	if p.parent != os.Getpid() {

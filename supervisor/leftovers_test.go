@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// tree is a child that leaves a tree behind, which has left its group and its session, and writes what happens to files. The shell's
-// wait is interrupted by traps.
+// tree is a child that leaves a tree behind, which has left its group and its session, and writes what happens to
+// files. The shell's wait is interrupted by traps.
 const tree = `
 cd "$DIR"
 leaf() { # name, what it does on SIGTERM
@@ -163,8 +163,8 @@ func init() {
 	}
 }
 
-// Close ends as soon as nothing is left, whoever comes to know it first: here it is who wants to know whether the child still lives, to
-// forward a signal that came before its end was noticed.
+// Close ends as soon as nothing is left, whoever comes to know it first: here it is who wants to know whether the child
+// still lives, to forward a signal that came before its end was noticed.
 func TestCloseWithTheLastDeath(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {

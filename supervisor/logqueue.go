@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// logQueue keeps the loop from blocking on a log that nobody reads, such as a full pipe: signals and orphans come first. Its goroutine
-// starts with the first line: most supervisors never say anything, and then their end has nothing to wait for.
+// logQueue keeps the loop from blocking on a log that nobody reads, such as a full pipe: signals and orphans come
+// first. Its goroutine starts with the first line: most supervisors never say anything, and then their end has nothing
+// to wait for.
 type logQueue struct {
 	logger  *slog.Logger // or nil
 	records chan slog.Record

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LogWriter returns a writer to a descriptor, normally 2, for the log of a supervisor. Unlike os.Stderr it neither ends the process when
-// nobody reads any more, nor is it stopped on a terminal with `stty tostop` while the child has the foreground: with SIGTTOU caught,
-// such a write would be restarted for ever.
+// LogWriter returns a writer to a descriptor, normally 2, for the log of a supervisor. Unlike os.Stderr it neither ends
+// the process when nobody reads any more, nor is it stopped on a terminal with `stty tostop` while the child has the
+// foreground: with SIGTTOU caught, such a write would be restarted for ever.
 func LogWriter(fd int) io.Writer { return logWriter(fd) }
 
 type logWriter int

@@ -10,10 +10,11 @@ import (
 	"garm-entrypoint/supervisor/signals"
 )
 
-// loop owns all state: it receives, reaps, kills, forks and keeps the deadlines. It has a thread to itself, on which it waits in the kernel
-// for signals, as an init in C does: whatever comes in wakes that thread and no other. It is the main thread, where the program lets us
-// have it, which is also the best one to reap orphans on. Children are forked on it, because the parent-death signal is sent when the
-// forking thread ends (golang.org/issue/27505); and terminal calls are made on it, because they need a signal blocked in their thread.
+// loop owns all state: it receives, reaps, kills, forks and keeps the deadlines. It has a thread to itself, on which it
+// waits in the kernel for signals, as an init in C does: whatever comes in wakes that thread and no other. It is the
+// main thread, where the program lets us have it, which is also the best one to reap orphans on. Children are forked on
+// it, because the parent-death signal is sent when the forking thread ends (golang.org/issue/27505); and terminal calls
+// are made on it, because they need a signal blocked in their thread.
 type loop struct {
 	log  *logQueue
 	init bool // we are PID 1
@@ -199,8 +200,8 @@ func (l *loop) expired(now time.Time) {
 	}
 }
 
-// arm sets the time to wake to the earliest deadline, or earlier: see skipPause. Without a deadline there is none: an idle supervisor
-// never wakes up.
+// arm sets the time to wake to the earliest deadline, or earlier: see skipPause. Without a deadline there is none: an
+// idle supervisor never wakes up.
 func (l *loop) arm() {
 	deadlines := []time.Time{l.hangupCheck, l.ending.next}
 	if l.child != nil {

@@ -121,9 +121,9 @@ func forkAndSleep() (pid uintptr, errno syscall.Errno) {
 	}
 }
 
-// As an arbitrary user without a passwd entry, with a small limit on processes which the child then fills: we go on forwarding, reaping
-// and ending, however many threads Go would like to have. (RLIMIT_NPROC counts threads as the pids limit of a container does, and makes
-// clone(2) fail in the same way.)
+// As an arbitrary user without a passwd entry, with a small limit on processes which the child then fills: we go on
+// forwarding, reaping and ending, however many threads Go would like to have. (RLIMIT_NPROC counts threads as the pids
+// limit of a container does, and makes clone(2) fail in the same way.)
 func TestProcessLimit(t *testing.T) {
 	t.Parallel()
 	if syscall.Getuid() != 0 {

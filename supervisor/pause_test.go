@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Time in which we and the child were both stopped from outside does not count against the StopTimeout, whether the pause ends before
-// the StopTimeout would have or after it.
+// Time in which we and the child were both stopped from outside does not count against the StopTimeout, whether the
+// pause ends before the StopTimeout would have or after it.
 func TestPauseDuringStopTimeout(t *testing.T) {
 	t.Parallel()
 	const timeout = 4 * time.Second

@@ -22,7 +22,8 @@ func (p process) identity() process {
 	return p
 }
 
-// readProcess reads /proc/PID/stat (proc_pid_stat(5)). The command name in it may contain anything, so fields count from its last ')'.
+// readProcess reads /proc/PID/stat (proc_pid_stat(5)). The command name in it may contain anything, so fields count
+// from its last ')'.
 func readProcess(pid int) (process, error) {
 	const parent, started = 1, 19
 	stat, err := readStat("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -40,7 +41,8 @@ func readProcess(pid int) (process, error) {
 	return process{id: pid, parent: ppid, started: string(fields[started])}, nil
 }
 
-// readStat reads a small file without the poller of package os, which costs seven system calls more; a host may have many processes.
+// readStat reads a small file without the poller of package os, which costs seven system calls more; a host may have
+// many processes.
 func readStat(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -44,7 +44,8 @@ type found struct {
 	alone   bool                 // there are no children at all
 }
 
-// waitSome reaps up to n processes, fewer when something urgent comes up, and keeps what concerns the one with the id child.
+// waitSome reaps up to n processes, fewer when something urgent comes up, and keeps what concerns the one with the id
+// child.
 func waitSome(n, child int, urgent func() bool) (f found) {
 	for i := range n {
 		if i%reapCheck == reapCheck-1 && urgent() {
@@ -65,7 +66,8 @@ func waitSome(n, child int, urgent func() bool) (f found) {
 	return f
 }
 
-// waitNow is wait4(2) without waiting, hence without telling Go's scheduler of it, for any child; pid is 0 when there is nothing.
+// waitNow is wait4(2) without waiting, hence without telling Go's scheduler of it, for any child; pid is 0 when there
+// is nothing.
 func waitNow() (pid int, status syscall.WaitStatus, errno syscall.Errno) {
 	var raw uint32
 	r, _, errno := syscall.RawSyscall6(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&raw)),

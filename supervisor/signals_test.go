@@ -54,8 +54,8 @@ func TestForwardsWhatGoKeeps(t *testing.T) {
 }
 
 func init() {
-	// counter counts the signals 35 and 40 until 64 comes, with which it must have been started blocked. The kernel hands out the lower
-	// numbers first.
+	// counter counts the signals 35 and 40 until 64 comes, with which it must have been started blocked. The kernel
+	// hands out the lower numbers first.
 	roles["counter"] = func() {
 		fmt.Println("ready")
 		counts, set := make(map[int32]int), sigset(35, 40, 64)
@@ -250,7 +250,8 @@ func TestOwnSIGPIPEIsNotForwarded(t *testing.T) {
 	})
 }
 
-// A log that nobody reads any more neither ends the supervisor nor sends the child a SIGPIPE; SIGPIPE from others is forwarded.
+// A log that nobody reads any more neither ends the supervisor nor sends the child a SIGPIPE; SIGPIPE from others is
+// forwarded.
 func TestBrokenStderr(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// startChild forks and executes the child. It runs in the loop, so no signal can come between the fork and the moment we know the pid:
-// what arrives meanwhile waits in the trap.
+// startChild forks and executes the child. It runs in the loop, so no signal can come between the fork and the moment
+// we know the pid: what arrives meanwhile waits in the trap.
 func (l *loop) startChild(cmd Command) (*Child, error) {
 	if l.child != nil {
 		return nil, ErrRunning
@@ -58,7 +58,8 @@ func (l *loop) forkExec(cmd Command) (pid int, err error) {
 		attr.Sys.Setsid = true
 	}
 	if !l.init {
-		// Our death takes the child along. Package syscall closes the race with a parent that dies before the child has asked for it.
+		// Our death takes the child along. Package syscall closes the race with a parent that dies before the child has
+		// asked for it.
 		attr.Sys.Pdeathsig = syscall.SIGKILL
 	}
 	l.trap.IgnoreWhile(l.trap.Ignored, func() {

@@ -75,11 +75,12 @@ func whyDenied(path string) string {
 // defaultPath is searched where PATH is not set (execvp(3), confstr(_CS_PATH) of glibc).
 const defaultPath = "/bin:/usr/bin"
 
-// LookPath finds the program name as execvp(3) does: a name with a slash is taken as it is, any other is searched in the directories of
-// pathEnv, where an empty one means the current directory. An empty pathEnv counts as not set, which means /bin:/usr/bin.
+// LookPath finds the program name as execvp(3) does: a name with a slash is taken as it is, any other is searched in
+// the directories of pathEnv, where an empty one means the current directory. An empty pathEnv counts as not set, which
+// means /bin:/usr/bin.
 //
-// Its error is a *StartError: 127 when there is no such program, 126 when there are only ones that may not be executed. That a program
-// was found does not promise that the kernel knows its format: Start tells.
+// Its error is a *StartError: 127 when there is no such program, 126 when there are only ones that may not be executed.
+// That a program was found does not promise that the kernel knows its format: Start tells.
 func LookPath(name, pathEnv string) (string, error) {
 	switch {
 	case name == "":

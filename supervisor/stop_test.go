@@ -12,7 +12,8 @@ import (
 // deaf is a child that says what it gets and does not end.
 const deaf = `for s in TERM INT QUIT; do trap "echo $s" $s; done; echo ready; while :; do sleep 60 & wait $!; done`
 
-// The first stop signal starts the StopTimeout, at whose end comes SIGKILL. Further ones are forwarded and change nothing.
+// The first stop signal starts the StopTimeout, at whose end comes SIGKILL. Further ones are forwarded and change
+// nothing.
 func TestStopTimeout(t *testing.T) {
 	t.Parallel()
 	inModes(t, func(t *testing.T, m mode) {

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MinPids is the least pids limit (docker run --pids-limit) under which a supervisor runs; what the child needs comes on top.
+// MinPids is the least pids limit (docker run --pids-limit) under which a supervisor runs; what the child needs comes
+// on top.
 const MinPids = threads.Max
 
 // DefaultGrace is the time that the leftovers of a child have between SIGTERM and SIGKILL.
@@ -28,8 +29,8 @@ var ErrRunning = errors.New("cannot start a child: another one is running")
 
 // Options of New.
 type Options struct {
-	// Logger gets what the user should know. It is called from a goroutine of its own and may block: then lines are dropped, not
-	// signals. nil: nothing is logged.
+	// Logger gets what the user should know. It is called from a goroutine of its own and may block: then lines are
+	// dropped, not signals. nil: nothing is logged.
 	Logger *slog.Logger
 	// Signals are the ones to forward: sigtrap.Signals in a program. nil: they are taken now.
 	Signals *signals.Trap
@@ -43,11 +44,12 @@ type Supervisor struct {
 	closed sync.Once
 }
 
-// New starts the loop. Unless we are PID 1 it makes this process the subreaper of its descendants, so that their orphans come to us
-// and not to a PID 1 that may not care (prctl(2), PR_SET_CHILD_SUBREAPER); where the kernel refuses, it logs a warning.
+// New starts the loop. Unless we are PID 1 it makes this process the subreaper of its descendants, so that their
+// orphans come to us and not to a PID 1 that may not care (prctl(2), PR_SET_CHILD_SUBREAPER); where the kernel refuses,
+// it logs a warning.
 //
-// It also creates the threads that we may ever need (see package threads; who calls its Reserve first says how many) and fixes
-// GOMAXPROCS at 2 or less.
+// It also creates the threads that we may ever need (see package threads; who calls its Reserve first says how many)
+// and fixes GOMAXPROCS at 2 or less.
 func New(opts Options) (*Supervisor, error) {
 	threads.Reserve(threads.Busy)
 	l, err := newLoop(opts)
@@ -65,7 +67,8 @@ func New(opts Options) (*Supervisor, error) {
 
 // Start starts a child and returns once it is executing. Signals that arrived before are delivered to it.
 //
-// Errors: *StopRequestedError when a stop signal has arrived, *StartError when the program cannot be executed, ErrRunning, ErrClosed.
+// Errors: *StopRequestedError when a stop signal has arrived, *StartError when the program cannot be executed,
+// ErrRunning, ErrClosed.
 func (s *Supervisor) Start(cmd Command) (*Child, error) {
 	var child *Child
 	err := ErrClosed
@@ -73,8 +76,9 @@ func (s *Supervisor) Start(cmd Command) (*Child, error) {
 	return child, err
 }
 
-// StopRequested is closed at the first stop signal that we received: SIGTERM, SIGINT or SIGQUIT, or the SIGHUP of a terminal that
-// is gone. (As PID 1 there is nobody who could take the terminal away but the engine, which sends SIGTERM.)
+// StopRequested is closed at the first stop signal that we received: SIGTERM, SIGINT or SIGQUIT, or the SIGHUP of a
+// terminal that is gone. (As PID 1 there is nobody who could take the terminal away but the engine, which sends
+// SIGTERM.)
 func (s *Supervisor) StopRequested() <-chan struct{} { return s.loop.stopRequested }
 
 // StopSignal is the signal that closed StopRequested, or 0.
@@ -87,9 +91,9 @@ func (s *Supervisor) StopSignal() syscall.Signal {
 	}
 }
 
-// Close ends what is left: all remaining processes below us, also those that left the child's group or session, get SIGTERM, after the
-// grace SIGKILL, and are reaped. The terminal is given back. Close returns when nothing is left, at the latest 5 s after the SIGKILL,
-// with a line in the log if something could not be ended.
+// Close ends what is left: all remaining processes below us, also those that left the child's group or session, get
+// SIGTERM, after the grace SIGKILL, and are reaped. The terminal is given back. Close returns when nothing is left, at
+// the latest 5 s after the SIGKILL, with a line in the log if something could not be ended.
 //
 // It sends the child SIGTERM too if it is still running; Stop it and wait for Done first to give it its own time.
 func (s *Supervisor) Close() {

@@ -15,7 +15,8 @@ type terminal struct {
 	owner int // the group that had the foreground when we took it back
 }
 
-// openTerminal finds the controlling terminal: /dev/tty, or where a container lacks that, the standard descriptor it is open on.
+// openTerminal finds the controlling terminal: /dev/tty, or where a container lacks that, the standard descriptor it is
+// open on.
 func openTerminal() *terminal {
 	t := &terminal{fd: -1}
 	if fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err == nil {
@@ -60,8 +61,8 @@ func (t *terminal) group() int {
 	return group
 }
 
-// forkForeground starts a child in the foreground. Package syscall makes the child's group the foreground before it restores the signal
-// mask, so the child is never stopped by SIGTTOU and never runs in the background.
+// forkForeground starts a child in the foreground. Package syscall makes the child's group the foreground before it
+// restores the signal mask, so the child is never stopped by SIGTTOU and never runs in the background.
 func (t *terminal) forkForeground(path string, args []string, attr *syscall.ProcAttr) (int, error) {
 	attr.Sys.Foreground, attr.Sys.Ctty = true, t.fd
 	pid, err := syscall.ForkExec(path, args, attr)
@@ -77,8 +78,8 @@ func (t *terminal) forkForeground(path string, args []string, attr *syscall.Proc
 	return pid, err
 }
 
-// give hands the terminal to the child, or to the group that had it before, and reports whether it did. It does not unless we have it:
-// after fg, not after bg.
+// give hands the terminal to the child, or to the group that had it before, and reports whether it did. It does not
+// unless we have it: after fg, not after bg.
 func (t *terminal) give(child int) bool {
 	if !t.foreground() {
 		return false
@@ -103,8 +104,8 @@ func (t *terminal) takeBack() bool {
 	return true
 }
 
-// setGroup is tcsetpgrp(3). SIGTTOU is blocked meanwhile: the call comes from a background group, and a caught SIGTTOU would restart it
-// for ever.
+// setGroup is tcsetpgrp(3). SIGTTOU is blocked meanwhile: the call comes from a background group, and a caught SIGTTOU
+// would restart it for ever.
 func (t *terminal) setGroup(group int) error {
 	restore := blockInThread(syscall.SIGTTOU)
 	defer restore()
@@ -136,8 +137,8 @@ func sigset(sigs ...syscall.Signal) (set unix.Sigset_t) {
 	return set
 }
 
-// resumable reports whether somebody can continue us after a stop: a shell with job control is above us in our session, but outside
-// our group. Otherwise our group is orphaned (setpgid(2)) and a stop would be for ever.
+// resumable reports whether somebody can continue us after a stop: a shell with job control is above us in our session,
+// but outside our group. Otherwise our group is orphaned (setpgid(2)) and a stop would be for ever.
 func resumable() bool {
 	session, err := unix.Getsid(0)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"garm-entrypoint/internal/listener"
 )
 
-// options for the initialiser of the server at baseURL, which is the process
-// pid or a descendant of it.
+// options for the initialiser of the server at baseURL, which is the process pid or a descendant of it.
 func (p *Plan) options(baseURL string, pid int, userAgent string) (initializer.Options, error) {
 	server, err := url.Parse(baseURL)
 	if err != nil {
@@ -38,9 +37,8 @@ func (p *Plan) options(baseURL string, pid int, userAgent string) (initializer.O
 	}, nil
 }
 
-// toProcess makes a transport speak to nobody but a process and its
-// descendants: whoever else holds the port, on this host or, where the bind
-// address is not ours, on another one, gets no byte.
+// toProcess makes a transport speak to nobody but a process and its descendants: whoever else holds the port, on this
+// host or, where the bind address is not ours, on another one, gets no byte.
 func toProcess(t *http.Transport, pid int) *http.Transport {
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {

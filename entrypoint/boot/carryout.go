@@ -27,8 +27,7 @@ func (p *Plan) carryOut() error {
 	return nil
 }
 
-// tidy removes the temporary files that a killed start left behind. Where we
-// may not look, we cannot have left any.
+// tidy removes the temporary files that a killed start left behind. Where we may not look, we cannot have left any.
 func (p *Plan) tidy() error {
 	err := durable.RemoveStale(p.config.Path)
 	if p.keeper.Path() != "" {

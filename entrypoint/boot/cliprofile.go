@@ -19,16 +19,15 @@ import (
 // profileName is the name under which garm-cli knows the local server.
 const profileName = "garm-entrypoint"
 
-// cliProfile keeps a garm-cli profile of the local server, so that garm-cli
-// just works in the container. garm-cli itself leaves it world-readable with
-// the admin's token in it; ours is 0600.
+// cliProfile keeps a garm-cli profile of the local server, so that garm-cli just works in the container. garm-cli
+// itself leaves it world-readable with the admin's token in it; ours is 0600.
 type cliProfile struct {
 	path, baseURL string
 	log           *slog.Logger
 }
 
-// newCLIProfile returns nil where a profile would be of no use: no garm-cli, or
-// no HOME that can be written to (usual for a uid without a passwd entry).
+// newCLIProfile returns nil where a profile would be of no use: no garm-cli, or no HOME that can be written to (usual
+// for a uid without a passwd entry).
 func newCLIProfile(s settings.Settings, env settings.Environment, baseURL string, log *slog.Logger) *cliProfile {
 	home, _ := env.Get("HOME")
 	path, _ := env.Get("PATH")
@@ -39,8 +38,8 @@ func newCLIProfile(s settings.Settings, env settings.Environment, baseURL string
 	return &cliProfile{path: filepath.Join(home, ".local", "share", "garm-cli", "config.toml"), baseURL: baseURL, log: log}
 }
 
-// save puts a token into the profile. A file in which garm-cli keeps other
-// servers and not ours belongs to somebody else and is left alone.
+// save puts a token into the profile. A file in which garm-cli keeps other servers and not ours belongs to somebody
+// else and is left alone.
 func (c *cliProfile) save(token string) {
 	if err := c.write(token); err != nil {
 		c.log.Warn("cannot keep a garm-cli profile (GARM_CLI_PROFILE=false stops trying): "+err.Error(), slog.String("path", c.path))

@@ -38,9 +38,8 @@ func (p *Plan) Describe() []string {
 	return lines
 }
 
-// ListenWarning says why garm could not listen here and now. It is no fault: the
-// one who listens may be the garm that is to be started again, and the address
-// that of a pod to come.
+// ListenWarning says why garm could not listen here and now. It is no fault: the one who listens may be the garm that
+// is to be started again, and the address that of a pod to come.
 func (p *Plan) ListenWarning() string {
 	address := p.config.ListenAddress()
 	switch err := tryBind(address); {
@@ -52,9 +51,8 @@ func (p *Plan) ListenWarning() string {
 	return ""
 }
 
-// tryBind binds a socket as net.Listen would, and does not listen: with
-// SO_REUSEADDR it is in nobody's way, not even in that of a garm that starts at
-// this moment.
+// tryBind binds a socket as net.Listen would, and does not listen: with SO_REUSEADDR it is in nobody's way, not even in
+// that of a garm that starts at this moment.
 func tryBind(address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -13,17 +13,16 @@ import (
 	"garm-entrypoint/supervisor"
 )
 
-// GuardOld bounds, from the server's first answer, a guarded boot that was asked
-// for on a database that is not new. The derived config has no providers, and pools whose provider is missing
-// fail what they try; garm v0.2.1 lets them try nothing in the first 5 s
-// (runner/common: PoolConsilitationInterval).
+// GuardOld bounds, from the server's first answer, a guarded boot that was asked for on a database that is not new. The
+// derived config has no providers, and pools whose provider is missing fail what they try; garm v0.2.1 lets them try
+// nothing in the first 5 s (runner/common: PoolConsilitationInterval).
 const GuardOld = 4 * time.Second
 
 // errProven ends a guarded garm: it is initialised.
 var errProven = errors.New("initialised")
 
-// guard runs garm on a loopback address only, until it is initialised, and
-// stops it. proven is false when it ended otherwise, with that code or error.
+// guard runs garm on a loopback address only, until it is initialised, and stops it. proven is false when it ended
+// otherwise, with that code or error.
 func (b *Boot) guard() (code int, proven bool, err error) {
 	address, err := freeLoopback()
 	if err != nil {
@@ -50,9 +49,8 @@ func (b *Boot) guard() (code int, proven bool, err error) {
 	return g.Status().Code(), false, nil
 }
 
-// startGuarded hands the derived config over through a pipe. It holds secrets,
-// so it is neither a file nor a memory file, which garm's children would inherit
-// readable; a pipe is empty once garm has read it.
+// startGuarded hands the derived config over through a pipe. It holds secrets, so it is neither a file nor a memory
+// file, which garm's children would inherit readable; a pipe is empty once garm has read it.
 func (b *Boot) startGuarded(address netip.AddrPort) (*garm, error) {
 	config, err := b.plan.config.Loopback(address)
 	if err != nil {
@@ -70,8 +68,8 @@ func (b *Boot) startGuarded(address netip.AddrPort) (*garm, error) {
 	return b.start(cmd, b.plan.config.URLAt(address.String()))
 }
 
-// initialiseGuarded returns errProven when the server is initialised, another
-// error for what must not go on, and nil when garm ended first.
+// initialiseGuarded returns errProven when the server is initialised, another error for what must not go on, and nil
+// when garm ended first.
 func (b *Boot) initialiseGuarded(ctx context.Context, g *garm) error {
 	i, err := b.initializer(g)
 	if err != nil {
@@ -99,8 +97,8 @@ func (b *Boot) initialiseGuarded(ctx context.Context, g *garm) error {
 		b.sayController(result)
 		b.proven()
 	case errors.As(err, &mismatch) && !b.plan.newDatabase:
-		// It has an admin, so there is nothing to guard. What is wrong is said
-		// when the real one serves, if we are to start it.
+		// It has an admin, so there is nothing to guard. What is wrong is said when the real one serves, if we are to
+		// start it.
 		if b.oneShot {
 			b.log.Warn("the server is not initialised as configured: "+err.Error(), slog.String("cure", b.cure(err)))
 		}

@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// pipedConfig is where garm finds the config that it inherits as its first file
-// beyond the standard ones.
+// pipedConfig is where garm finds the config that it inherits as its first file beyond the standard ones.
 const pipedConfig = "/proc/self/fd/3"
 
 // pipeOf returns the reading end of a pipe that yields data once.

@@ -13,10 +13,9 @@ func init() {
 	}
 }
 
-// spareFor is how many spare threads a command line needs, as far as its first
-// word tells: none where nothing is supervised, and few where nothing is
-// initialised beside. The supervisor reserves threads itself as well, so a
-// missing answer costs time and nothing else.
+// spareFor is how many spare threads a command line needs, as far as its first word tells: none where nothing is
+// supervised, and few where nothing is initialised beside. The supervisor reserves threads itself as well, so a missing
+// answer costs time and nothing else.
 func spareFor(args []string) int {
 	if len(args) < 2 {
 		return threads.Busy

@@ -12,8 +12,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// Files of another user: our verdict, and that of the real garm run as the same
-// user, before any file of a database is made.
+// Files of another user: our verdict, and that of the real garm run as the same user, before any file of a database is
+// made.
 func TestAccessVerdictIsGarms(t *testing.T) {
 	t.Parallel()
 	needRoot(t)

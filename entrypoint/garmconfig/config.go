@@ -9,8 +9,7 @@ import (
 	"garm-entrypoint/internal/durable"
 )
 
-// Config is what we need to know of garm's config.toml. It holds no secret that
-// could be printed by accident.
+// Config is what we need to know of garm's config.toml. It holds no secret that could be printed by accident.
 type Config struct {
 	Path string // of the file itself
 
@@ -30,21 +29,19 @@ type Config struct {
 	// Providers is how many [[provider]] sections there are.
 	Providers int
 
-	// Warnings name what garm takes though it cannot work, or should not be: one line each, in the order of
-	// the file. Only Load looks for them.
+	// Warnings name what garm takes though it cannot work, or should not be: one line each, in the order of the file.
+	// Only Load looks for them.
 	Warnings []string
 
 	root table // the whole file, to derive others from
 }
 
-// Load reads the config at path and checks it and the files it names, writing
-// nothing. Its error joins all faults, one per line, each naming file, key and
-// cure; none of them holds a value that may be secret. A missing file gives an
+// Load reads the config at path and checks it and the files it names, writing nothing. Its error joins all faults, one
+// per line, each naming file, key and cure; none of them holds a value that may be secret. A missing file gives an
 // error that wraps os.ErrNotExist.
 //
-// Nothing is refused with which garm v0.2.1 would serve, save a log_file that
-// cannot be written (garm then serves and logs nothing anywhere), and, while the
-// database is new, a placeholder of a template that nobody filled in.
+// Nothing is refused with which garm v0.2.1 would serve, save a log_file that cannot be written (garm then serves and
+// logs nothing anywhere), and, while the database is new, a placeholder of a template that nobody filled in.
 func Load(path string) (*Config, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -60,8 +57,7 @@ func Load(path string) (*Config, error) {
 	return result(config, faults)
 }
 
-// Read is Load without a look at the other files: enough to reach a server that
-// runs already, whoever asks.
+// Read is Load without a look at the other files: enough to reach a server that runs already, whoever asks.
 func Read(path string) (*Config, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -80,8 +76,7 @@ func result(config *Config, faults *faults) (*Config, error) {
 	return config, nil
 }
 
-// readFile reads a regular file. Anything else could be read once only, by us or
-// by garm.
+// readFile reads a regular file. Anything else could be read once only, by us or by garm.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -102,9 +97,8 @@ func readFile(path string) ([]byte, error) {
 // ListenAddress is where the server listens, host:port.
 func (c *Config) ListenAddress() string { return net.JoinHostPort(c.Bind, strconv.Itoa(c.Port)) }
 
-// DialAddress is where the server is reached from its own host, host:port. An
-// unspecified bind address becomes the loopback of its family, any other is
-// dialled as it is. Where a host has no ::1 (Docker without IPv6), 127.0.0.1
+// DialAddress is where the server is reached from its own host, host:port. An unspecified bind address becomes the
+// loopback of its family, any other is dialled as it is. Where a host has no ::1 (Docker without IPv6), 127.0.0.1
 // reaches a server on :: as well.
 func (c *Config) DialAddress() string {
 	host := c.Bind
@@ -120,8 +114,7 @@ func (c *Config) DialAddress() string {
 // BaseURL is the server's URL on its own host, without a slash at the end.
 func (c *Config) BaseURL() string { return c.URLAt(c.DialAddress()) }
 
-// URLAt is BaseURL for a server with this config that listens on another
-// address, host:port.
+// URLAt is BaseURL for a server with this config that listens on another address, host:port.
 func (c *Config) URLAt(address string) string {
 	if c.TLS {
 		return "https://" + address

@@ -12,16 +12,14 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Loopback is the config of a guarded boot: this one, but listening on addr and
-// without providers. All else, known or not, keeps its value and type; comments
-// and order are lost. It holds the secrets of the original.
+// Loopback is the config of a guarded boot: this one, but listening on addr and without providers. All else, known or
+// not, keeps its value and type; comments and order are lost. It holds the secrets of the original.
 func (c *Config) Loopback(addr netip.AddrPort) ([]byte, error) {
 	return encode(override(c.listening(addr), nil, "provider"))
 }
 
-// Trial is the config of a garm that is asked for its opinion and then thrown
-// away: this one, but listening on addr, with its database in dir and its log in
-// the file that TrialLog names there.
+// Trial is the config of a garm that is asked for its opinion and then thrown away: this one, but listening on addr,
+// with its database in dir and its log in the file that TrialLog names there.
 func (c *Config) Trial(addr netip.AddrPort, dir string) ([]byte, error) {
 	root := c.listening(addr)
 	root = override(root, "sqlite3", "database", "backend")
@@ -38,8 +36,8 @@ func (c *Config) listening(addr netip.AddrPort) table {
 	return override(root, int64(addr.Port()), "apiserver", "port")
 }
 
-// override returns a copy of t in which the key at path has the value; nil
-// removes it. Names that differ in case only are one to garm, so all are set.
+// override returns a copy of t in which the key at path has the value; nil removes it. Names that differ in case only
+// are one to garm, so all are set.
 func override(t table, value any, path ...string) table {
 	t = maps.Clone(t)
 	if t == nil {
@@ -74,9 +72,8 @@ func encode(root table) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// encodable copies a decoded value into one that the library (v1.6.0) encodes to
-// the same again. It reads a local date or time in the machine's zone but writes
-// it in UTC: the offset in between must be added.
+// encodable copies a decoded value into one that the library (v1.6.0) encodes to the same again. It reads a local date
+// or time in the machine's zone but writes it in UTC: the offset in between must be added.
 func encodable(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

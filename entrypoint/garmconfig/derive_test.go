@@ -80,8 +80,7 @@ func TestLoopback(t *testing.T) {
 	t.Run("v6", func(t *testing.T) { check(t, netip.MustParseAddrPort("[::1]:1234")) })
 }
 
-// A time without a zone must not move, wherever the machine stands. The zone is
-// read when the process starts.
+// A time without a zone must not move, wherever the machine stands. The zone is read when the process starts.
 func TestLoopbackInAnotherZone(t *testing.T) {
 	if os.Getenv("TZ") == "Asia/Tokyo" {
 		t.Skip("is the child")

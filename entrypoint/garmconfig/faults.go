@@ -27,9 +27,8 @@ type fault struct {
 	text string
 }
 
-// add records that something is wrong with key: "<path>: <key> <what>". The first
-// fault of a key is enough: what follows is mostly its consequence. Causes are not
-// wrapped: a missing certificate must not look like a missing config.
+// add records that something is wrong with key: "<path>: <key> <what>". The first fault of a key is enough: what
+// follows is mostly its consequence. Causes are not wrapped: a missing certificate must not look like a missing config.
 func (f *faults) add(key, format string, args ...any) {
 	if f.has(key) {
 		return

@@ -28,8 +28,7 @@ func (c *Config) checkFiles(f *faults) {
 }
 
 func (c *Config) checkTLS(f *faults) {
-	// Reading a FIFO would hang, and /dev/zero would never end, before anybody
-	// can stop us.
+	// Reading a FIFO would hang, and /dev/zero would never end, before anybody can stop us.
 	for _, path := range []string{c.Certificate, c.Key} {
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 			f.add("apiserver.tls:", "cannot read %s: it is not a regular file", path)
@@ -47,9 +46,8 @@ func (c *Config) checkTLS(f *faults) {
 	}
 }
 
-// checkDatabase wants every file of the database to be ours to write, or, where
-// one is missing, its directory. sqlite itself only says "unable to open database
-// file" or "attempt to write a readonly database". The second database, for
+// checkDatabase wants every file of the database to be ours to write, or, where one is missing, its directory. sqlite
+// itself only says "unable to open database file" or "attempt to write a readonly database". The second database, for
 // blobs, may be read-only: garm v0.2.1 starts with it.
 func (c *Config) checkDatabase(f *faults) {
 	const key = "database.sqlite3.db_file:"
@@ -74,8 +72,8 @@ func (f *faults) checkDatabaseFile(key, path string, mode uint32) {
 	}
 }
 
-// checkLogFile wants a file that garm can append to or make, together with its
-// directories. garm's logger moves a file away that it cannot open.
+// checkLogFile wants a file that garm can append to or make, together with its directories. garm's logger moves a file
+// away that it cannot open.
 func (c *Config) checkLogFile(f *faults) {
 	const key = "logging.log_file:"
 	const silent = "garm would run and log nothing anywhere"
@@ -102,11 +100,10 @@ func access(path string, mode uint32) error {
 	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS)
 }
 
-// DatabaseIsNew tells whether garm will start on an empty database, and thus
-// give itself to the first who asks: its sqlite file is missing or empty. An
-// empty file is new whatever lies beside it: sqlite then deletes the -wal file
-// unread (seen with garm v0.2.1: the admin in it was gone). Other backends
-// cannot be looked into and never count as new.
+// DatabaseIsNew tells whether garm will start on an empty database, and thus give itself to the first who asks: its
+// sqlite file is missing or empty. An empty file is new whatever lies beside it: sqlite then deletes the -wal file
+// unread (seen with garm v0.2.1: the admin in it was gone). Other backends cannot be looked into and never count as
+// new.
 func (c *Config) DatabaseIsNew() (bool, error) {
 	if c.SQLiteFile == "" {
 		return false, nil

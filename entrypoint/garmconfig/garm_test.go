@@ -12,8 +12,7 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// Our verdict on a config is that of the real garm. It ends with 1 at once when
-// it refuses, and serves otherwise.
+// Our verdict on a config is that of the real garm. It ends with 1 at once when it refuses, and serves otherwise.
 func TestVerdictIsGarms(t *testing.T) {
 	t.Parallel()
 	const bind, db = `bind = "127.0.0.1"`, `db_file = "`
@@ -90,8 +89,8 @@ func TestVerdictIsGarms(t *testing.T) {
 	}
 }
 
-// The real garm serves on what is derived from a config with everything in it,
-// on the given address, with the original's database, and without its providers.
+// The real garm serves on what is derived from a config with everything in it, on the given address, with the
+// original's database, and without its providers.
 func TestLoopbackStartsGarm(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

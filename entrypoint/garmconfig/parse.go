@@ -13,8 +13,8 @@ import (
 // passphraseBytes is the length garm wants: the key of AES-256.
 const passphraseBytes = 32
 
-// parse applies the rules that the text alone decides, in the order of garm
-// v0.2.1 (config.Config.Validate). The config is nil when data is not TOML.
+// parse applies the rules that the text alone decides, in the order of garm v0.2.1 (config.Config.Validate). The config
+// is nil when data is not TOML.
 func parse(path string, data []byte) (*Config, *faults) {
 	faults := &faults{path: path}
 	root := decode(data, faults)

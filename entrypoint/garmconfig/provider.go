@@ -19,9 +19,8 @@ const (
 
 var interfaceVersions = []string{"", "v0.1.0", "v0.1.1"}
 
-// checkProviders applies garm's rules for [[provider]] sections. garm itself only comes to them when it has
-// opened its database, and a guarded first boot runs without them: a fault would show when admin and password
-// are made.
+// checkProviders applies garm's rules for [[provider]] sections. garm itself only comes to them when it has opened its
+// database, and a guarded first boot runs without them: a fault would show when admin and password are made.
 func (c *Config) checkProviders(f *faults) {
 	value, ok := c.root.get("provider")
 	if !ok {

@@ -151,8 +151,8 @@ secret = ""
 	}
 }
 
-// A template that nobody filled in is named as such: refused where garm would refuse it or nothing depends on it
-// yet, else a warning. A secret that merely looks a little like one is left alone and never shown.
+// A template that nobody filled in is named as such: refused where garm would refuse it or nothing depends on it yet,
+// else a warning. A secret that merely looks a little like one is left alone and never shown.
 func TestPlaceholders(t *testing.T) {
 	t.Parallel()
 	const secret, passphrase = `secret = "` + testgarm.JWTSecret + `"`, testgarm.Passphrase

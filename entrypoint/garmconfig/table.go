@@ -12,8 +12,8 @@ import (
 // table is one TOML table as the library decodes it.
 type table map[string]any
 
-// decode parses TOML. The library's messages quote the text they stumble over,
-// which may be a secret: only the place and the part before a quote are used.
+// decode parses TOML. The library's messages quote the text they stumble over, which may be a secret: only the place
+// and the part before a quote are used.
 func decode(data []byte, f *faults) table {
 	var root table
 	meta, err := toml.Decode(string(data), &root)
@@ -41,8 +41,8 @@ func decode(data []byte, f *faults) table {
 	return nil
 }
 
-// get finds a key as the library does when it fills garm's structures: the
-// exact name, else one that differs in case only.
+// get finds a key as the library does when it fills garm's structures: the exact name, else one that differs in case
+// only.
 func (t table) get(key string) (any, bool) {
 	if value, ok := t[key]; ok {
 		return value, true
@@ -64,8 +64,8 @@ type section struct {
 
 func (s section) path(key string) string { return strings.TrimPrefix(s.name+"."+key, ".") }
 
-// sub is the table at key; an empty one when there is none. Tables whose names
-// differ in case only are one to the library.
+// sub is the table at key; an empty one when there is none. Tables whose names differ in case only are one to the
+// library.
 func (s section) sub(key string) section {
 	sub := section{table: table{}, name: s.path(key), faults: s.faults}
 	for name, value := range s.table {
@@ -90,8 +90,7 @@ func (s section) text(key string) string {
 	return value
 }
 
-// typed is the value at key, which garm wants to be of this type; the zero value
-// when there is none.
+// typed is the value at key, which garm wants to be of this type; the zero value when there is none.
 func typed[T any](s section, key, want string) T {
 	value, ok := s.get(key)
 	got, is := value.(T)

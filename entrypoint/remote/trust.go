@@ -13,8 +13,7 @@ import (
 	"garm-entrypoint/internal/infile"
 )
 
-// serverTrust is GARM_SERVER_CA, else the certificate in garm's config, else
-// the system's roots.
+// serverTrust is GARM_SERVER_CA, else the certificate in garm's config, else the system's roots.
 func serverTrust(s settings.Settings, config *garmconfig.Config) (initializer.Trust, error) {
 	switch {
 	case s.ServerCA != "":

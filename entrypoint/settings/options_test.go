@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The table drives the command line, the variables, help and docs/configuration.md: so
-// each row must be whole, and no two may collide.
+// The table drives the command line, the variables, help and docs/configuration.md: so each row must be whole, and no
+// two may collide.
 func TestOptionsTable(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`^GARM_[A-Z]+(_[A-Z]+)*$`)
@@ -57,8 +57,8 @@ func TestOptionsApply(t *testing.T) {
 			t.Errorf("%s takes %v, want %q", command, got, want)
 		}
 	}
-	// A pod that shares the operator's secret has GARM_SERVER set to its own
-	// Service, which has no endpoint until the pod is healthy.
+	// A pod that shares the operator's secret has GARM_SERVER set to its own Service, which has no endpoint until the
+	// pod is healthy.
 	for _, o := range Options {
 		if o.Variable == "GARM_SERVER" && (o.AppliesTo(CmdRun) || o.AppliesTo(CmdCheck) || o.AppliesTo(CmdHealthcheck)) {
 			t.Error("GARM_SERVER must mean nothing to run, check and healthcheck")

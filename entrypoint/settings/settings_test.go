@@ -256,8 +256,7 @@ func testNoCanary(t *testing.T, err error) {
 	}
 }
 
-// Kubernetes injects these for services named garm, garm-server and
-// garm-config: never an error, never used.
+// Kubernetes injects these for services named garm, garm-server and garm-config: never an error, never used.
 func TestSettingsIgnoreServiceLinks(t *testing.T) {
 	t.Parallel()
 	links := []string{

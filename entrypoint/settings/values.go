@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// check says what is wrong with a value of a kind; the value itself is not
-// shown for kinds that may hold secrets.
+// check says what is wrong with a value of a kind; the value itself is not shown for kinds that may hold secrets.
 func (k kind) check(value string) error {
 	switch k {
 	case toggle:

@@ -10,12 +10,12 @@ import (
 	"garm-entrypoint/internal/durable"
 )
 
-// MarkFile is the file in the state directory that stands from before garm's
-// first start until the login that proves the admin is ours.
+// MarkFile is the file in the state directory that stands from before garm's first start until the login that proves
+// the admin is ours.
 const MarkFile = "first-boot"
 
-// Mark says that a first boot is under way: whatever the database looks like by
-// now, it may have been taken by somebody else. It can only make us stricter.
+// Mark says that a first boot is under way: whatever the database looks like by now, it may have been taken by somebody
+// else. It can only make us stricter.
 type Mark struct {
 	path string
 }

@@ -13,12 +13,11 @@ import (
 	"garm-entrypoint/internal/infile"
 )
 
-// PasswordFile is the file in the state directory that keeps a generated
-// password.
+// PasswordFile is the file in the state directory that keeps a generated password.
 const PasswordFile = "admin-password"
 
-// Keeper makes and keeps the generated password. It is on disk before anybody
-// uses it, since a password that is in force and lost locks everybody out.
+// Keeper makes and keeps the generated password. It is on disk before anybody uses it, since a password that is in
+// force and lost locks everybody out.
 type Keeper struct {
 	path string
 	// most bytes that a password may have.
@@ -38,9 +37,8 @@ func (k *Keeper) Path() string { return k.path }
 // Tidy removes the temporary files that a killed process left behind.
 func (k *Keeper) Tidy() error { return durable.RemoveStale(k.path) }
 
-// Load returns the kept password, "" when none is kept. A file that is there
-// and cannot hold a password of ours is a fault: overwriting it might destroy
-// the only copy of something.
+// Load returns the kept password, "" when none is kept. A file that is there and cannot hold a password of ours is a
+// fault: overwriting it might destroy the only copy of something.
 func (k *Keeper) Load() (string, error) {
 	value, err := infile.Value(k.path)
 	switch {
@@ -65,8 +63,7 @@ func NewPassword() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(random[:]), nil
 }
 
-// Create makes a password and keeps it. Where another process has kept one in
-// the meantime, that is the one.
+// Create makes a password and keeps it. Where another process has kept one in the meantime, that is the one.
 func (k *Keeper) Create() (string, error) {
 	password, err := NewPassword()
 	if err != nil {
@@ -86,8 +83,7 @@ func (k *Keeper) Create() (string, error) {
 	return password, nil
 }
 
-// Forget removes a password that was never in force. One that another process
-// has kept may be, for its admin.
+// Forget removes a password that was never in force. One that another process has kept may be, for its admin.
 func (k *Keeper) Forget() error {
 	if !k.made {
 		return nil

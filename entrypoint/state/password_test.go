@@ -30,8 +30,7 @@ func TestKeeper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A second one would destroy the only copy of the first, which another
-	// process may have made.
+	// A second one would destroy the only copy of the first, which another process may have made.
 	if again, err := k.Create(); again != made || err != nil {
 		t.Errorf("made %q (%v) over %q", again, err, made)
 	}

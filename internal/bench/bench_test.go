@@ -9,7 +9,8 @@ import (
 	"garm-entrypoint/internal/testgarm"
 )
 
-// Everything can still be measured. What comes out is not judged: it is one turn, on a machine that is busy with other tests.
+// Everything can still be measured. What comes out is not judged: it is one turn, on a machine that is busy with other
+// tests.
 func TestQuick(t *testing.T) {
 	b := newBench(t, testgarm.Entrypoint(t), quick)
 	rows := printed(b.initTable())

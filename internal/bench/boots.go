@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// boots is what starts of garm took, the same things under our entrypoint and alone, measured in the same run turn by turn.
+// boots is what starts of garm took, the same things under our entrypoint and alone, measured in the same run turn by
+// turn.
 type boots struct {
 	openRequests, aloneRequests    samples // listener accepts → admin created, URLs set
 	open, guarded, once, twice     samples // new database: start → ready
@@ -85,7 +86,8 @@ func (b *bench) bootGuarded(r *boots) {
 	}
 }
 
-// ownStarts is how long our entrypoint takes until it executes garm, for which the probe stands here, for each kind of start.
+// ownStarts is how long our entrypoint takes until it executes garm, for which the probe stands here, for each kind of
+// start.
 type ownStarts struct{ old, open, guarded samples }
 
 func (b *bench) measureOwnStarts() (r ownStarts) {

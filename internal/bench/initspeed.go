@@ -23,8 +23,8 @@ func (b *bench) startFigures() (figures []figure) {
 	return figures
 }
 
-// signalFigures: from kill(2) to the return of the child's sigwaitinfo(2). All inits live at once and are asked turn by turn, with
-// pauses, so that each is at rest when its signal comes.
+// signalFigures: from kill(2) to the return of the child's sigwaitinfo(2). All inits live at once and are asked turn by
+// turn, with pauses, so that each is at rest when its signal comes.
 func (b *bench) signalFigures() []figure {
 	f := figure{name: "signal to child", target: "< 0.1 / 0.2 where a C peer needs 0.015 / 0.06"}
 	f.met = func(own samples, peers map[string]samples) bool {
@@ -52,13 +52,14 @@ func (b *bench) signalFigures() []figure {
 	return []figure{f}
 }
 
-// scaled tells whether we are below limit on a machine where the best peer needs reference; on a slower one, in proportion.
+// scaled tells whether we are below limit on a machine where the best peer needs reference; on a slower one, in
+// proportion.
 func scaled(own, limit, best, reference time.Duration) bool {
 	return own.Seconds() < limit.Seconds()*max(1, best.Seconds()/reference.Seconds())
 }
 
-// exitFigures: from before the child's _exit(2) to the return of our waitpid(2) for the init. As PID 1 the kernel's dismantling of
-// the namespace is in it.
+// exitFigures: from before the child's _exit(2) to the return of our waitpid(2) for the init. As PID 1 the kernel's
+// dismantling of the namespace is in it.
 func (b *bench) exitFigures() (figures []figure) {
 	for _, way := range b.ways() {
 		f := figure{name: "child's exit to init's, " + way.name, target: "< 0.5 more than the best"}
@@ -83,8 +84,8 @@ func (b *bench) exitFigures() (figures []figure) {
 	return figures
 }
 
-// orphanFigures: how long dead orphans stay zombies. Once all at a time, that had died while the init was stopped; once as they come,
-// from the birth of the last, which does not depend on how many there were before.
+// orphanFigures: how long dead orphans stay zombies. Once all at a time, that had died while the init was stopped; once
+// as they come, from the birth of the last, which does not depend on how many there were before.
 func (b *bench) orphanFigures() (figures []figure) {
 	if !b.pid1 {
 		return nil // not every peer adopts orphans otherwise

@@ -133,8 +133,8 @@ func newBench(t testing.TB, entrypoint string, turns turns) *bench {
 	return b
 }
 
-// copyOf writes the binary in one piece, as an image's is. The Go linker writes it in many, which leaves it in smaller pieces in the
-// page cache, and that costs each of its starts 0.5 ms more.
+// copyOf writes the binary in one piece, as an image's is. The Go linker writes it in many, which leaves it in smaller
+// pieces in the page cache, and that costs each of its starts 0.5 ms more.
 func (b *bench) copyOf(binary, name string) string {
 	data, err := os.ReadFile(binary)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// standIn is the part of a test that package testgarm and the measurements use, for a program that is none. A failure is a panic.
+// standIn is the part of a test that package testgarm and the measurements use, for a program that is none. A failure
+// is a panic.
 type standIn struct {
 	testing.TB // nil
 

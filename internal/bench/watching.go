@@ -23,8 +23,8 @@ func (b *bench) startWatcher(interval time.Duration) *watcher {
 	return &watcher{server: s, readyAt: s.ready(), requests: len(s.accesses())}
 }
 
-// addWatching measures what goes on after ready: three at once, one that looks every 30 s, one that never looks and one that looks
-// all the time.
+// addWatching measures what goes on after ready: three at once, one that looks every 30 s, one that never looks and one
+// that looks all the time.
 func (b *bench) addWatching(t *table) {
 	usual, never, often := b.startWatcher(30*time.Second), b.startWatcher(0), b.startWatcher(b.watchInterval)
 	time.Sleep(b.garmSettle)

@@ -11,17 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probe is the name under which Writable tries a directory; only its temp form
-// ever exists.
+// probe is the name under which Writable tries a directory; only its temp form ever exists.
 const probe = "writable-probe"
 
-// Create writes data to a new file at path, mode 0600, and returns when both
-// the file and its name are on disk. After a crash at any moment the file is
-// either whole or not there at all. A path that exists, even as a dangling
-// link, is left as it is and gives an error that wraps os.ErrExist.
+// Create writes data to a new file at path, mode 0600, and returns when both the file and its name are on disk. After a
+// crash at any moment the file is either whole or not there at all. A path that exists, even as a dangling link, is
+// left as it is and gives an error that wraps os.ErrExist.
 //
-// The order is the one fsync(2) asks for: temp file in the same directory,
-// write, fsync, rename, fsync of the directory.
+// The order is the one fsync(2) asks for: temp file in the same directory, write, fsync, rename, fsync of the
+// directory.
 func Create(path string, data []byte) error {
 	tmp, err := writeTemp(path, data, true)
 	if err == nil {
@@ -38,8 +36,7 @@ func Create(path string, data []byte) error {
 	return nil
 }
 
-// Replace is Create for a file of ours that may be there already and is then
-// replaced as a whole.
+// Replace is Create for a file of ours that may be there already and is then replaced as a whole.
 func Replace(path string, data []byte) error {
 	tmp, err := writeTemp(path, data, true)
 	if err == nil {
@@ -56,8 +53,7 @@ func Replace(path string, data []byte) error {
 	return nil
 }
 
-// Remove unlinks the file at path and returns when that is on disk. A missing
-// file is no error.
+// Remove unlinks the file at path and returns when that is on disk. A missing file is no error.
 func Remove(path string) error {
 	err := os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,9 +68,8 @@ func Remove(path string) error {
 	return nil
 }
 
-// RemoveStale removes the temp files that an earlier Create of path left behind
-// when it was killed. Call it before Create, from one process at a time. A
-// missing directory is no error.
+// RemoveStale removes the temp files that an earlier Create of path left behind when it was killed. Call it before
+// Create, from one process at a time. A missing directory is no error.
 func RemoveStale(path string) error {
 	dir := filepath.Dir(path)
 	entries, err := os.ReadDir(dir)
@@ -93,9 +88,8 @@ func RemoveStale(path string) error {
 	return errors.Join(faults...)
 }
 
-// Writable proves that a file can be created and filled in dir, by doing so and
-// removing it again. Access rights alone would not show a read-only mount, a
-// full disk or a quota.
+// Writable proves that a file can be created and filled in dir, by doing so and removing it again. Access rights alone
+// would not show a read-only mount, a full disk or a quota.
 func Writable(dir string) error {
 	path := filepath.Join(dir, probe)
 	tmp, err := writeTemp(path, []byte{'\n'}, false)
@@ -114,8 +108,8 @@ func Writable(dir string) error {
 // tempPrefix is how the names of Create's temp files for path begin.
 func tempPrefix(path string) string { return "." + filepath.Base(path) + ".tmp-" }
 
-// writeTemp writes data to a new temp file beside path and, if asked to, syncs
-// it. The name is empty when no file was made.
+// writeTemp writes data to a new temp file beside path and, if asked to, syncs it. The name is empty when no file was
+// made.
 func writeTemp(path string, data []byte, sync bool) (name string, err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), tempPrefix(path)+"*")
 	if err != nil {
@@ -141,8 +135,8 @@ func publish(tmp, path string) error {
 	return err
 }
 
-// linkUnlink is publish for file systems without RENAME_NOREPLACE: link(2)
-// never replaces. A crash between the two leaves only a stale temp name.
+// linkUnlink is publish for file systems without RENAME_NOREPLACE: link(2) never replaces. A crash between the two
+// leaves only a stale temp name.
 func linkUnlink(tmp, path string) error {
 	if err := os.Link(tmp, path); err != nil {
 		return err
@@ -150,9 +144,8 @@ func linkUnlink(tmp, path string) error {
 	return os.Remove(tmp)
 }
 
-// syncDir makes changes of names in dir durable. File systems that cannot sync
-// a directory (CIFS, some FUSE) say EINVAL or EOPNOTSUPP; they have no better
-// promise to give.
+// syncDir makes changes of names in dir durable. File systems that cannot sync a directory (CIFS, some FUSE) say EINVAL
+// or EOPNOTSUPP; they have no better promise to give.
 func syncDir(dir string) error {
 	file, err := os.Open(dir)
 	if err != nil {

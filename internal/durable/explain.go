@@ -10,14 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Explain says why an operation on path failed and what cures it. It wraps err
-// and begins with the system's own words, without the path that an os error
-// repeats; the caller says what was tried:
+// Explain says why an operation on path failed and what cures it. It wraps err and begins with the system's own words,
+// without the path that an os error repeats; the caller says what was tried:
 //
 //	fmt.Errorf("cannot write %s: %w", path, durable.Explain(err, path))
 //
-// A refused permission names what stands in the way, its owner and mode, and
-// who we are. An error that needs no explanation comes back as its cause.
+// A refused permission names what stands in the way, its owner and mode, and who we are. An error that needs no
+// explanation comes back as its cause.
 func Explain(err error, path string) error {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -51,9 +50,8 @@ func missingDir(path string) string {
 	}
 }
 
-// obstacle says which file or directory on the way to path refuses us: a
-// directory that cannot be entered, a file that cannot be read or written, or
-// else the directory in which nothing can be made.
+// obstacle says which file or directory on the way to path refuses us: a directory that cannot be entered, a file that
+// cannot be read or written, or else the directory in which nothing can be made.
 func obstacle(path string) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if access(filepath.Dir(dir), unix.X_OK) && !access(dir, unix.X_OK) {

@@ -20,8 +20,7 @@ const (
 // ConfigURL is what the config file of a v0.1.4 says.
 const ConfigURL = "https://config.example.com"
 
-// Server is a garm of one version. Its fields may be set before it serves, and
-// under Lock afterwards.
+// Server is a garm of one version. Its fields may be set before it serves, and under Lock afterwards.
 type Server struct {
 	sync.Mutex
 	Version string
@@ -171,8 +170,7 @@ func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 	Answer(w, s.Controller)
 }
 
-// gated is everything behind garm's gates: init (v0.2 only sees it), URLs,
-// token.
+// gated is everything behind garm's gates: init (v0.2 only sees it), URLs, token.
 func (s *Server) gated(w http.ResponseWriter, r *http.Request, path string) {
 	set := func(name string) bool { v, _ := s.Controller[name].(string); return v != "" }
 	switch {

@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// Limits for Read, in bytes. No value that garm takes is longer than some hundred; a bundle of all public CAs has 250 kB.
+// Limits for Read, in bytes. No value that garm takes is longer than some hundred; a bundle of all public CAs has 250
+// kB.
 const (
 	MaxValue = 64 << 10
 	MaxPEM   = 4 << 20
 )
 
-// Value returns the value that a file holds, less one trailing line
-// end: secrets are mostly written by echo, and garm would make the newline
-// part of the password.
+// Value returns the value that a file holds, less one trailing line end: secrets are mostly written by echo, and garm
+// would make the newline part of the password.
 func Value(path string) (string, error) {
 	data, err := Read(path, MaxValue)
 	if err != nil {
@@ -32,8 +32,8 @@ func Value(path string) (string, error) {
 	return string(data), nil
 }
 
-// Read reads a regular file of at most limit bytes. Anything else could
-// block for ever (a FIFO) or never end (/dev/zero), before we can be stopped.
+// Read reads a regular file of at most limit bytes. Anything else could block for ever (a FIFO) or never end
+// (/dev/zero), before we can be stopped.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -14,9 +14,8 @@ const (
 	flushTimeout = time.Second
 )
 
-// Queue is a writer that never blocks: a stderr that nobody reads must keep
-// us neither from starting garm nor from passing a stop signal on. What does not
-// fit is dropped and counted.
+// Queue is a writer that never blocks: a stderr that nobody reads must keep us neither from starting garm nor from
+// passing a stop signal on. What does not fit is dropped and counted.
 type Queue struct {
 	w       io.Writer
 	lines   chan []byte

@@ -21,9 +21,8 @@ var (
 	ErrNobody = errors.New("no process of this host listens there, so nothing was sent")
 )
 
-// HeldBy returns nil when everybody who listens on the address is the process
-// or descends from it. It also returns nil where the system does not tell: no
-// /proc, or a process whose descriptors we may not see (proc(5): same user, and
+// HeldBy returns nil when everybody who listens on the address is the process or descends from it. It also returns nil
+// where the system does not tell: no /proc, or a process whose descriptors we may not see (proc(5): same user, and
 // dumpable).
 func HeldBy(pid int, address netip.AddrPort) error {
 	inodes, err := listening(address)
@@ -33,8 +32,7 @@ func HeldBy(pid int, address netip.AddrPort) error {
 	if len(inodes) == 0 {
 		return ErrNobody
 	}
-	// Mostly it is the process itself; to find its descendants, all processes
-	// of the host have to be looked at.
+	// Mostly it is the process itself; to find its descendants, all processes of the host have to be looked at.
 	for _, find := range []func(int) []int{itself, tree} {
 		held, err := sockets(find(pid))
 		if err != nil || all(inodes, held) {
@@ -55,8 +53,7 @@ func all(these, in []string) bool {
 
 func itself(pid int) []int { return []int{pid} }
 
-// listening returns the inodes of the sockets that take connections to the
-// address: bound to it, or to all addresses.
+// listening returns the inodes of the sockets that take connections to the address: bound to it, or to all addresses.
 func listening(address netip.AddrPort) (inodes []string, err error) {
 	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		data, err := os.ReadFile(table)
@@ -85,8 +82,8 @@ func listening(address netip.AddrPort) (inodes []string, err error) {
 	return inodes, nil
 }
 
-// parse reads an address as the kernel prints it: 32-bit words in the order of
-// this machine, which is little-endian wherever Go runs garm, and the port.
+// parse reads an address as the kernel prints it: 32-bit words in the order of this machine, which is little-endian
+// wherever Go runs garm, and the port.
 func parse(text string) (netip.AddrPort, error) {
 	address, port, _ := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(address)
@@ -104,8 +101,7 @@ func parse(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(n)), nil
 }
 
-// sockets returns the inodes of all sockets that processes hold. An error means
-// that there may be more.
+// sockets returns the inodes of all sockets that processes hold. An error means that there may be more.
 func sockets(pids []int) (inodes []string, err error) {
 	for _, p := range pids {
 		dir := fmt.Sprintf("/proc/%d/fd", p)

@@ -1,3 +1,2 @@
-// Package sdnotify tells a service manager such as systemd how its service is,
-// by the datagrams of sd_notify(3).
+// Package sdnotify tells a service manager such as systemd how its service is, by the datagrams of sd_notify(3).
 package sdnotify

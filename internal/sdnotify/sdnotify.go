@@ -19,8 +19,8 @@ const (
 	Stopping = "STOPPING=1"
 )
 
-// maxStatus is how many bytes of a status are sent. systemd drops a message of
-// more than 4096, whatever else is in it (v252, NOTIFY_BUFFER_MAX).
+// maxStatus is how many bytes of a status are sent. systemd drops a message of more than 4096, whatever else is in it
+// (v252, NOTIFY_BUFFER_MAX).
 const maxStatus = 1024
 
 // Status is one line for people.
@@ -31,19 +31,16 @@ func Status(text string) string {
 	return "STATUS=" + strings.ReplaceAll(text, "\n", " ")
 }
 
-// ExtendTimeout asks for that long, from now, for the start or stop under way.
-// It never makes a timeout shorter.
+// ExtendTimeout asks for that long, from now, for the start or stop under way. It never makes a timeout shorter.
 func ExtendTimeout(d time.Duration) string {
 	return fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", d.Microseconds())
 }
 
-// sendTimeout is how long a message may take. systemd reads its socket late
-// while it reloads its units.
+// sendTimeout is how long a message may take. systemd reads its socket late while it reloads its units.
 const sendTimeout = 5 * time.Second
 
-// Send sends one message to the socket that Variable named: a path, or an
-// abstract address with @ for its NUL. A manager that is busy is waited for, but
-// not for ever: sendTimeout.
+// Send sends one message to the socket that Variable named: a path, or an abstract address with @ for its NUL. A
+// manager that is busy is waited for, but not for ever: sendTimeout.
 func Send(socket string, assignments ...string) error {
 	if !strings.HasPrefix(socket, "/") && !strings.HasPrefix(socket, "@") {
 		return fmt.Errorf("cannot notify the service manager: %s=%q is neither a path nor an abstract address", Variable, socket)

@@ -36,8 +36,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A manager that is gone, does not read, or has an address of another kind
-// costs an error, and no more time than was set for it.
+// A manager that is gone, does not read, or has an address of another kind costs an error, and no more time than was
+// set for it.
 func TestSendFails(t *testing.T) {
 	t.Parallel()
 	full := filepath.Join(t.TempDir(), "full")

@@ -19,15 +19,14 @@ import (
 
 const garmModule = "github.com/cloudbase/garm"
 
-// Garm is the path of the real garm server, which is built once per machine for
-// each pinned version; that can take minutes.
+// Garm is the path of the real garm server, which is built once per machine for each pinned version; that can take
+// minutes.
 func Garm(t testing.TB) string { return built(t, garm) }
 
 // GarmCLI is the path of the real garm-cli, built as Garm is.
 func GarmCLI(t testing.TB) string { return built(t, garmCLI) }
 
-// Entrypoint is the path of our own binary, built static as for the image, once
-// per test process.
+// Entrypoint is the path of our own binary, built static as for the image, once per test process.
 func Entrypoint(t testing.TB) string { return built(t, entrypoint) }
 
 var (
@@ -53,8 +52,7 @@ func pinnedVersion() (string, error) {
 	return goTool(false, "list", "-m", "-f", "{{.Version}}", garmModule)
 }
 
-// garmTags are upstream's. The stand-in images use them too, so that sqlite,
-// which takes minutes, is compiled once.
+// garmTags are upstream's. The stand-in images use them too, so that sqlite, which takes minutes, is compiled once.
 const garmTags = "osusergo,netgo,sqlite_omit_load_extension"
 
 // buildPinned builds one of garm's programs where no process built it yet.
@@ -93,8 +91,8 @@ func once(path string, build func(path string) error) (string, error) {
 	return path, os.Rename(path+".tmp", path)
 }
 
-// buildEntrypoint keeps the binary under the name of its contents, so that
-// parallel processes share it and one that is in use is never replaced.
+// buildEntrypoint keeps the binary under the name of its contents, so that parallel processes share it and one that is
+// in use is never replaced.
 func buildEntrypoint() (string, error) {
 	dir, err := cacheDir("entrypoint")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Canary is a password that garm accepts and that must never be seen: not in any
-// output, argument list or environment but the one it was given in.
+// Canary is a password that garm accepts and that must never be seen: not in any output, argument list or environment
+// but the one it was given in.
 const Canary = "canary-Zx9!vQ2#Lm8$nB4&wT7"
 
 // forms are the spellings in which a secret may leak.
@@ -35,8 +35,7 @@ func holds(text []byte, secrets []string) bool {
 	return false
 }
 
-// NoCanary fails the test when the output of one of these processes holds the
-// canary or one of the other secrets.
+// NoCanary fails the test when the output of one of these processes holds the canary or one of the other secrets.
 func NoCanary(t testing.TB, procs []*Proc, others ...string) {
 	t.Helper()
 	for _, p := range procs {
@@ -46,10 +45,9 @@ func NoCanary(t testing.TB, procs []*Proc, others ...string) {
 	}
 }
 
-// WatchCanary looks, until the process has ended or the test does, for the canary
-// and the other secrets in the arguments of the process and in arguments and
-// environment of its descendants. Call it right after Start. What lives shorter
-// than a few milliseconds can escape it.
+// WatchCanary looks, until the process has ended or the test does, for the canary and the other secrets in the
+// arguments of the process and in arguments and environment of its descendants. Call it right after Start. What lives
+// shorter than a few milliseconds can escape it.
 func WatchCanary(t testing.TB, p *Proc, others ...string) {
 	secrets := append(others, Canary)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -71,8 +69,8 @@ func WatchCanary(t testing.TB, p *Proc, others ...string) {
 	}()
 }
 
-// leak is the name of a file in /proc in which the process or one of its
-// descendants shows a secret; "" when there is none.
+// leak is the name of a file in /proc in which the process or one of its descendants shows a secret; "" when there is
+// none.
 func leak(pid int, secrets []string) string {
 	files := []string{procFile(pid, "cmdline")}
 	for _, child := range descendants(pid) {

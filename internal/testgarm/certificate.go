@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// KeyPair writes a self-signed certificate for the name garm.example.com, valid
-// for a day, and its key as PEM to base.crt and base.key.
+// KeyPair writes a self-signed certificate for the name garm.example.com, valid for a day, and its key as PEM to
+// base.crt and base.key.
 func KeyPair(t testing.TB, base string, edits ...func(*x509.Certificate)) (certificate, key string) {
 	t.Helper()
 	template := &x509.Certificate{

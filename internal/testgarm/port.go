@@ -8,18 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The ports that FreePort gives out: below the ones that Linux picks for
-// outgoing connections and that Docker Engine picks for published ports (both
-// net.ipv4.ip_local_port_range, 32768 and up by default). The engine asks for
-// its pick by number, and would get it in spite of our hold.
+// The ports that FreePort gives out: below the ones that Linux picks for outgoing connections and that Docker Engine
+// picks for published ports (both net.ipv4.ip_local_port_range, 32768 and up by default). The engine asks for its pick
+// by number, and would get it in spite of our hold.
 const (
 	firstPort = 20000
 	lastPort  = 32767
 )
 
-// FreePort is a TCP port that is free on every address and that no other caller
-// in any process gets until this test ends. A socket that is bound but does not
-// listen holds it: nobody gets the port who, like this function, asks for it
+// FreePort is a TCP port that is free on every address and that no other caller in any process gets until this test
+// ends. A socket that is bound but does not listen holds it: nobody gets the port who, like this function, asks for it
 // without SO_REUSEADDR, while a server that sets that, as Go's do, gets it.
 func FreePort(t testing.TB) int {
 	t.Helper()

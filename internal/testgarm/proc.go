@@ -64,9 +64,8 @@ func (o *output) capture() (*os.File, error) {
 	return w, nil
 }
 
-// Start runs bin. Its environment is PATH and env, nothing else of ours. When the
-// test ends, the process, its group and all its descendants are killed, and its
-// output is shown if the test failed.
+// Start runs bin. Its environment is PATH and env, nothing else of ours. When the test ends, the process, its group and
+// all its descendants are killed, and its output is shown if the test failed.
 func Start(t testing.TB, bin string, args, env []string) *Proc {
 	t.Helper()
 	p := &Proc{t: t, cmd: exec.Command(bin, args...), ended: make(chan struct{})}
@@ -91,8 +90,7 @@ func Start(t testing.TB, bin string, args, env []string) *Proc {
 	return p
 }
 
-// wait notes the end. Descendants may keep the pipes open: only what is in them
-// already is waited for.
+// wait notes the end. Descendants may keep the pipes open: only what is in them already is waited for.
 func (p *Proc) wait() {
 	_ = p.cmd.Wait() // the status says it all
 	p.endedAt = time.Now()
@@ -140,8 +138,7 @@ func (p *Proc) Ended() <-chan struct{} { return p.ended }
 // EndedAt is when the process was seen to have ended; call Wait first.
 func (p *Proc) EndedAt() time.Time { return p.endedAt }
 
-// Signal sends a signal to the process alone. A process that has ended is no
-// failure.
+// Signal sends a signal to the process alone. A process that has ended is no failure.
 func (p *Proc) Signal(signal syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -149,8 +146,8 @@ func (p *Proc) Signal(signal syscall.Signal) {
 	}
 }
 
-// Wait returns the exit status, 128+N after signal N as a shell reports it. The
-// test fails when the process does not end in time.
+// Wait returns the exit status, 128+N after signal N as a shell reports it. The test fails when the process does not
+// end in time.
 func (p *Proc) Wait(timeout time.Duration) int {
 	p.t.Helper()
 	select {
@@ -162,9 +159,8 @@ func (p *Proc) Wait(timeout time.Duration) int {
 	}
 }
 
-// WaitFor waits for a line of the output that matches the regular expression and
-// returns it, standard output first. The test fails when it does not come in
-// time, or cannot come any more.
+// WaitFor waits for a line of the output that matches the regular expression and returns it, standard output first. The
+// test fails when it does not come in time, or cannot come any more.
 func (p *Proc) WaitFor(pattern string, timeout time.Duration) string {
 	p.t.Helper()
 	line := regexp.MustCompile("(?m)^.*(?:" + pattern + ").*$")

@@ -22,8 +22,8 @@ const (
 // releasesVariable asks for all releases; make test-versions sets it.
 const releasesVariable = "GARM_ENTRYPOINT_VERSIONS"
 
-// Releases are the garm versions to test with, oldest first: all of them when
-// asked for, else the pinned one, which is built anyway.
+// Releases are the garm versions to test with, oldest first: all of them when asked for, else the pinned one, which is
+// built anyway.
 func Releases(t testing.TB) []string {
 	t.Helper()
 	if os.Getenv(releasesVariable) == "" {
@@ -32,8 +32,8 @@ func Releases(t testing.TB) []string {
 	return []string{V014, V015, V018, V021}
 }
 
-// Release is the path of the garm server of that version. One that is not
-// pinned is built once per machine; with nothing cached that takes minutes.
+// Release is the path of the garm server of that version. One that is not pinned is built once per machine; with
+// nothing cached that takes minutes.
 func Release(t testing.TB, version string) string {
 	t.Helper()
 	if version == Version(t) {
@@ -54,8 +54,8 @@ var (
 	releases     = map[string]func() (string, error){}
 )
 
-// buildRelease builds garm as upstream does: in its own module, so that its own
-// go.mod with its replacements and its own go.sum decide about every dependency.
+// buildRelease builds garm as upstream does: in its own module, so that its own go.mod with its replacements and its
+// own go.sum decide about every dependency.
 func buildRelease(version string) (string, error) {
 	dir, err := cacheDir(version + "-" + runtime.Version() + "-" + runtime.GOARCH)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 var sqlTool = sync.OnceValues(buildSQL)
 
-// SQL runs statements on a sqlite file, which a server may have open, and
-// returns the first column of all rows, a line each.
+// SQL runs statements on a sqlite file, which a server may have open, and returns the first column of all rows, a line
+// each.
 func SQL(t testing.TB, file string, statements ...string) string {
 	t.Helper()
 	out, err := exec.Command(built(t, sqlTool), append([]string{file}, statements...)...).CombinedOutput()
@@ -24,8 +24,7 @@ func SQL(t testing.TB, file string, statements ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// buildSQL uses garm's own sqlite with garm's own flags, which is compiled
-// already.
+// buildSQL uses garm's own sqlite with garm's own flags, which is compiled already.
 func buildSQL() (string, error) {
 	version, err := version()
 	if err != nil {

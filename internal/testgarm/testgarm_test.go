@@ -81,8 +81,7 @@ func TestProc(t *testing.T) {
 	}
 }
 
-// A child that keeps the pipes open must not delay the news of the end, and must
-// not survive the test.
+// A child that keeps the pipes open must not delay the news of the end, and must not survive the test.
 func TestProcLeavesNothing(t *testing.T) {
 	t.Parallel()
 	var pid int
@@ -152,8 +151,8 @@ func TestFreePort(t *testing.T) {
 	for port := range seen { // held, and yet free for who asks for it
 		for _, host := range []string{"127.0.0.1", "0.0.0.0"} {
 			address := net.JoinHostPort(host, strconv.Itoa(port))
-			// A listener that was closed lives on for a moment where another
-			// test is just forking: its child has it until it executes.
+			// A listener that was closed lives on for a moment where another test is just forking: its child has it
+			// until it executes.
 			Eventually(t, 10*time.Second, "somebody may listen on "+address, func() bool {
 				listener, err := net.Listen("tcp4", address)
 				if err == nil {

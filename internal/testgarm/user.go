@@ -11,9 +11,8 @@ import (
 // UserID is the user and group that AsUser becomes when the tests run as root.
 const UserID = 65532
 
-// AsUser runs fn without root's rights: as UserID, without other groups, when
-// the test runs as root. Only the calls that fn makes itself are affected, not
-// those of goroutines it starts.
+// AsUser runs fn without root's rights: as UserID, without other groups, when the test runs as root. Only the calls
+// that fn makes itself are affected, not those of goroutines it starts.
 func AsUser(t testing.TB, fn func()) {
 	t.Helper()
 	OnThread(func() {
@@ -33,8 +32,7 @@ func AsUser(t testing.TB, fn func()) {
 	})
 }
 
-// OnThread runs fn on a thread of its own that is given up afterwards, whatever
-// fn did to it.
+// OnThread runs fn on a thread of its own that is given up afterwards, whatever fn did to it.
 func OnThread(fn func()) {
 	done := make(chan struct{})
 	go func() {
@@ -45,8 +43,7 @@ func OnThread(fn func()) {
 	<-done
 }
 
-// PublicDir is a temporary directory that every user can enter, unlike that of
-// t.TempDir.
+// PublicDir is a temporary directory that every user can enter, unlike that of t.TempDir.
 func PublicDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "garm-entrypoint-test-")

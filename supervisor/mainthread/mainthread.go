@@ -9,8 +9,8 @@ func init() { runtime.LockOSThread() }
 
 var work atomic.Pointer[chan func()]
 
-// Run runs f in a goroutine, and returns when it does. Until then the main thread does what comes through Work. It is for main itself,
-// and for one f at a time.
+// Run runs f in a goroutine, and returns when it does. Until then the main thread does what comes through Work. It is
+// for main itself, and for one f at a time.
 func Run(f func()) {
 	queue, done := make(chan func()), make(chan struct{})
 	work.Store(&queue)

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// sigaction is the kernel's struct sigaction on amd64 and arm64: handler, flags, restorer, mask (runtime/defs_linux_amd64.go and
-// defs_linux_arm64.go).
+// sigaction is the kernel's struct sigaction on amd64 and arm64: handler, flags, restorer, mask
+// (runtime/defs_linux_amd64.go and defs_linux_arm64.go).
 type sigaction [4]uintptr
 
 // sigIgnore is SIG_IGN.

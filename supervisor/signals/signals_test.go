@@ -255,7 +255,8 @@ func all() (sigs []syscall.Signal) {
 	return sigs
 }
 
-// Each signal arrives once, whatever else goes on: faults of our own, garbage collections (with SIGURG), broken pipes (with SIGPIPE).
+// Each signal arrives once, whatever else goes on: faults of our own, garbage collections (with SIGURG), broken pipes
+// (with SIGPIPE).
 func TestEverySignal(t *testing.T) {
 	if n := len(all()); n != 59 {
 		t.Fatalf("%d signals of 64, want all but SIGKILL, SIGSTOP, SIGCHLD, SIGURG and 33", n)

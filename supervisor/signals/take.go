@@ -9,9 +9,9 @@ import (
 // last is the highest signal number of Linux on every architecture that Go supports but MIPS.
 const last = 64
 
-// keptByGo are the signals whose disposition Go leaves alone (runtime/sigtab_linux_generic.go, _SigDefault and _SigSetStack), together with
-// SIGHUP and SIGINT, for which it respects SIG_IGN (os/signal, "Default behavior of signals in Go programs"). Whether any other signal was
-// ignored is lost before the first line of a Go program runs.
+// keptByGo are the signals whose disposition Go leaves alone (runtime/sigtab_linux_generic.go, _SigDefault and
+// _SigSetStack), together with SIGHUP and SIGINT, for which it respects SIG_IGN (os/signal, "Default behavior of
+// signals in Go programs"). Whether any other signal was ignored is lost before the first line of a Go program runs.
 var keptByGo = [...]syscall.Signal{
 	syscall.SIGHUP, syscall.SIGINT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, 32, 34,
 }
@@ -21,10 +21,10 @@ var keptByGo = [...]syscall.Signal{
 //   - SIGURG, which the Go runtime sends to its own threads to preempt them (golang.org/issue/37942),
 //   - 33, which it sends to them for system calls that all must make (SIGSETXID).
 //
-// SIGCHLD is taken too, for Trap.Children. Faults of our own (SIGSEGV and the like) remain Go panics; the same signals sent by kill
-// arrive here. SIGPIPE that we cause ourselves, by writing to a pipe or socket that nobody reads, vanishes, only the error EPIPE tells;
-// and so does SIGXFSZ. But package os ends the process after EPIPE on its Stdout and Stderr (see its File.Write), which package log
-// writes to as well: a program must write to the descriptors itself.
+// SIGCHLD is taken too, for Trap.Children. Faults of our own (SIGSEGV and the like) remain Go panics; the same signals
+// sent by kill arrive here. SIGPIPE that we cause ourselves, by writing to a pipe or socket that nobody reads,
+// vanishes, only the error EPIPE tells; and so does SIGXFSZ. But package os ends the process after EPIPE on its Stdout
+// and Stderr (see its File.Write), which package log writes to as well: a program must write to the descriptors itself.
 //
 // Package os/signal gets none of them any more. See Err for what can go wrong.
 var Take = sync.OnceValue(func() *Trap {
@@ -70,7 +70,8 @@ func taken(sig syscall.Signal) bool {
 	return true
 }
 
-// unblock makes a thread that has no signal blocked. The others, and with them the child, keep the mask that we were started with.
+// unblock makes a thread that has no signal blocked. The others, and with them the child, keep the mask that we were
+// started with.
 func (t *Trap) unblock() {
 	done := make(chan struct{})
 	go func() {
@@ -82,8 +83,8 @@ func (t *Trap) unblock() {
 	<-done
 }
 
-// IgnoreWhile runs f while sigs are ignored by this process, so that a child which f starts ignores them from its first instruction.
-// Of sigs, those that arrive meanwhile are lost.
+// IgnoreWhile runs f while sigs are ignored by this process, so that a child which f starts ignores them from its first
+// instruction. Of sigs, those that arrive meanwhile are lost.
 func (t *Trap) IgnoreWhile(sigs []syscall.Signal, f func()) {
 	ignore := t.action
 	ignore[0] = sigIgnore
@@ -96,8 +97,8 @@ func (t *Trap) IgnoreWhile(sigs []syscall.Signal, f func()) {
 	}
 }
 
-// WithoutSIGCHLD runs f while the kernel tells of no child that dies, because whoever reaps many needs no signal for each. The children
-// remain there to be waited for, as long as SIGCHLD is not really ignored (wait(2)).
+// WithoutSIGCHLD runs f while the kernel tells of no child that dies, because whoever reaps many needs no signal for
+// each. The children remain there to be waited for, as long as SIGCHLD is not really ignored (wait(2)).
 func (t *Trap) WithoutSIGCHLD(f func()) {
 	var byDefault sigaction
 	byDefault.set(syscall.SIGCHLD)

@@ -25,11 +25,12 @@ type Arrived struct {
 	FromKernel bool
 }
 
-// Trap is where the signals arrive, in their order. Of a standard signal one waits at a time, as in the kernel (signal(7)); the real-time
-// ones are all kept, up to 65,536; of those that come while 2,700 are there that the program could not look at yet (a full pipe, pipe(7)),
-// one of each kind.
+// Trap is where the signals arrive, in their order. Of a standard signal one waits at a time, as in the kernel
+// (signal(7)); the real-time ones are all kept, up to 65,536; of those that come while 2,700 are there that the program
+// could not look at yet (a full pipe, pipe(7)), one of each kind.
 type Trap struct {
-	// Ignored lists the signals that were ignored when the process started, of those of which Go lets us know (see Take).
+	// Ignored lists the signals that were ignored when the process started, of those of which Go lets us know (see
+	// Take).
 	Ignored []syscall.Signal
 
 	mu       sync.Mutex
@@ -70,8 +71,8 @@ func (e *pipeError) Unwrap() error { return e.cause }
 // Err says why the signals could not be taken: no file descriptor was left. Such a trap must not be used.
 func (t *Trap) Err() error { return t.err }
 
-// Wait returns when there is something for Next, while Children is true, after Wake, or at a time; zero: never; and now and then for
-// nothing. It blocks the calling thread. One goroutine at a time may wait.
+// Wait returns when there is something for Next, while Children is true, after Wake, or at a time; zero: never; and now
+// and then for nothing. It blocks the calling thread. One goroutine at a time may wait.
 func (t *Trap) Wait(until time.Time) {
 	if !t.settle() && !t.woken.Load() {
 		t.poll(until)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// build makes the program that is tested: the test binary itself would be too late with its signals, and must keep its own.
+// build makes the program that is tested: the test binary itself would be too late with its signals, and must keep its
+// own.
 func build(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "early")
@@ -20,7 +21,8 @@ func build(t *testing.T) string {
 	return path
 }
 
-// start runs the program as PID 1, with a trace of its package initialisation on stderr, until package sigtrap is through.
+// start runs the program as PID 1, with a trace of its package initialisation on stderr, until package sigtrap is
+// through.
 func start(t *testing.T, path string) (cmd *exec.Cmd, stdout *strings.Builder) {
 	t.Helper()
 	cmd, stdout = exec.Command(path), &strings.Builder{}
@@ -54,8 +56,9 @@ func start(t *testing.T, path string) (cmd *exec.Cmd, stdout *strings.Builder) {
 	return nil, nil
 }
 
-// The signals are taken before any package of another module is initialised, and so before those of the API client. From then on, while
-// those are still being initialised, SIGTERM is answered by the program and never by the runtime, with status 2.
+// The signals are taken before any package of another module is initialised, and so before those of the API client.
+// From then on, while those are still being initialised, SIGTERM is answered by the program and never by the runtime,
+// with status 2.
 func TestInitialisedFirst(t *testing.T) {
 	path := build(t)
 	for range 20 {

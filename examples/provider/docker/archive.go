@@ -19,8 +19,8 @@ const (
 	runnerCommand = "runner"
 )
 
-// agentArchive is a tar file with this program and what garm says about the instance. The image's user, whoever that is, may read the file and
-// remove it: so the directory is anybody's, within the container.
+// agentArchive is a tar file with this program and what garm says about the instance. The image's user, whoever that
+// is, may read the file and remove it: so the directory is anybody's, within the container.
 func agentArchive(b params.BootstrapInstance) (*bytes.Buffer, error) {
 	program, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

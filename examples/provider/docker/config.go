@@ -15,7 +15,8 @@ type config struct {
 	// Network is the one that runners join; empty: the first one of garm's own container, else the engine's default.
 	Network string `toml:"network"`
 	// Owner marks the runners. By it a garm whose database was lost finds those of the controller before it, and ends
-	// them when they are idle. ownerCompose: the Compose project and service of garm's own container. Empty: it does not.
+	// them when they are idle. ownerCompose: the Compose project and service of garm's own container. Empty: it does
+	// not.
 	Owner string `toml:"owner"`
 	// Pull says when an image is pulled: pullMissing or pullNever.
 	Pull string `toml:"pull"`

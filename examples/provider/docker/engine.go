@@ -155,7 +155,8 @@ func (e *engine) list(ctx context.Context, labels ...string) (found []listed, er
 	return found, err
 }
 
-// remove removes a container, running or not, with its anonymous volumes, and returns when it is gone. One that is gone already is fine.
+// remove removes a container, running or not, with its anonymous volumes, and returns when it is gone. One that is gone
+// already is fine.
 func (e *engine) remove(ctx context.Context, name string) error {
 	path := "/containers/" + url.PathEscape(name)
 	for {

@@ -44,7 +44,8 @@ func newGarm(t *testing.T, config string) garm {
 	return g
 }
 
-// emptyImage is an image with one directory. The runner in it says that there is no act_runner, to a garm that it cannot reach, for a minute.
+// emptyImage is an image with one directory. The runner in it says that there is no act_runner, to a garm that it
+// cannot reach, for a minute.
 func emptyImage(t *testing.T) string {
 	t.Helper()
 	name := dockertest.NewName() + ":test"
@@ -191,7 +192,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// A stop of garm kills the provider in mid-flight, at whatever point: what garm does at its next start, deleting by the name, leaves nothing.
+// A stop of garm kills the provider in mid-flight, at whatever point: what garm does at its next start, deleting by the
+// name, leaves nothing.
 func TestKilledMidFlight(t *testing.T) {
 	t.Parallel()
 	g := newGarm(t, "")
@@ -219,7 +221,8 @@ func TestKilledMidFlight(t *testing.T) {
 	t.Logf("%d of 12 were there when the provider died", made)
 }
 
-// A garm whose database was lost is another controller. It ends the runners of the one before by their owner: asks them, then removes them.
+// A garm whose database was lost is another controller. It ends the runners of the one before by their owner: asks
+// them, then removes them.
 func TestLostController(t *testing.T) {
 	t.Parallel()
 	owner := dockertest.NewName()

@@ -36,7 +36,8 @@ type provider struct {
 	engine     *engine
 }
 
-// CreateInstance makes and starts a container. An error, or our end in mid-flight, leaves at most one that DeleteInstance finds by the name.
+// CreateInstance makes and starts a container. An error, or our end in mid-flight, leaves at most one that
+// DeleteInstance finds by the name.
 func (p *provider) CreateInstance(ctx context.Context, b params.BootstrapInstance) (params.ProviderInstance, error) {
 	f, err := p.config.flavor(b.Flavor)
 	if err != nil {
@@ -87,7 +88,8 @@ func (p *provider) specification(b params.BootstrapInstance, f flavor, place pla
 	}
 }
 
-// fillAndStart gives the container what it starts with. The instance's token goes in a file, not in what docker inspect shows.
+// fillAndStart gives the container what it starts with. The instance's token goes in a file, not in what docker inspect
+// shows.
 func (p *provider) fillAndStart(ctx context.Context, b params.BootstrapInstance) error {
 	archive, err := agentArchive(b)
 	if err != nil {
@@ -130,7 +132,8 @@ func (p *provider) place(ctx context.Context) place {
 	return to
 }
 
-// endLost ends the runners of a controller that we took the place of. A busy one finishes its job first, by SIGTERM; what ended is removed.
+// endLost ends the runners of a controller that we took the place of. A busy one finishes its job first, by SIGTERM;
+// what ended is removed.
 func (p *provider) endLost(ctx context.Context, owner string) error {
 	if owner == "" {
 		return nil
@@ -191,7 +194,8 @@ func (p *provider) DeleteInstance(ctx context.Context, name string) error {
 	return p.engine.remove(ctx, c.ID)
 }
 
-// ListInstances returns a pool's runners. One that has ended is not listed but removed: a runner is for one job, and garm would start it again.
+// ListInstances returns a pool's runners. One that has ended is not listed but removed: a runner is for one job, and
+// garm would start it again.
 func (p *provider) ListInstances(ctx context.Context, pool string) ([]params.ProviderInstance, error) {
 	found, err := p.engine.list(ctx, labelController+"="+p.controller, labelPool+"="+pool)
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 
 const (
 	runnerProgram = "act_runner"
-	// attempts at what may fail for a while: garm that is being restarted, a forge that is. In all about a minute and a half.
+	// attempts at what may fail for a while: garm that is being restarted, a forge that is. In all about a minute and a
+	// half.
 	attempts = 10
 	callTime = 30 * time.Second
 )
