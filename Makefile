@@ -22,12 +22,15 @@ SBOM_TOOL = github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 # The tests of examples/kubernetes are a module of their own: Kubernetes's types are heavy, and nothing else needs them.
 KUBE := examples/kubernetes/test
 
+# So is a node of a real Kubernetes.
+NODE := hack/cluster
+
 ifeq ($(filter $(BASE),auto public local),)
 $(error BASE is "$(BASE)": it must be auto, public or local)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-local stop image build sbom release test test-image test-kubernetes test-bare test-short test-versions test-chaos bench lint clean
+.PHONY: help run run-local stop image build sbom release test test-image test-kubernetes test-bare test-cluster test-short test-versions test-chaos bench lint clean
 
 help: ## shows this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +82,10 @@ test-kubernetes: ## runs the tests of examples/kubernetes
 test-bare: ## runs make run and make test where none of hack/packages is installed, on a Debian made for it
 	hack/bare.sh
 
+# What the node is made of is built once per machine, some ten minutes, and kept in ~/.cache/garm-entrypoint. As root, with Docker.
+test-cluster: ## applies examples/kubernetes on one node of a real Kubernetes, in namespaces of its own
+	@hack/cluster/test.sh
+
 test-short: ## runs the tests that need neither Docker nor a garm server
 	go test -race -short ./...
 	go -C $(KUBE) test -short ./...
@@ -99,7 +106,9 @@ lint: ## gofmt, go vet, staticcheck, and shellcheck where it is installed
 	go vet ./...
 	go tool staticcheck ./...
 	go -C $(KUBE) vet ./...
-	@staticcheck=$$(go tool -n staticcheck) && cd $(KUBE) && echo "staticcheck ./... in $(KUBE)" && "$$staticcheck" ./...
+	go -C $(NODE) vet ./...
+	@staticcheck=$$(go tool -n staticcheck) && for module in $(KUBE) $(NODE); do \
+		echo "staticcheck ./... in $$module" && (cd "$$module" && "$$staticcheck" ./...) || exit 1; done
 	@if command -v shellcheck >/dev/null; then shellcheck -x $$(git ls-files '*.sh') examples/provider/garm-provider-example .ci/run; else echo "shellcheck is not installed: skipped"; fi
 
 clean: ## removes what was built, the stand-in images and the builder's leftovers too; never a volume

@@ -70,7 +70,11 @@ func clean(op string, err error, hide []string) error {
 	if errors.As(err, &a) {
 		return a
 	}
-	return &RequestError{Op: op, err: err, text: redact(unwrapURL(err).Error(), hide...)}
+	text := redact(unwrapURL(err).Error(), hide...)
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		text = "the server speaks plain HTTP, not HTTPS (garm speaks HTTPS with use_tls = true under [apiserver] in its config.toml)"
+	}
+	return &RequestError{Op: op, err: err, text: text}
 }
 
 // unwrapURL strips net/http's `Post "http://…": ` from an error: the operation and the server are known.

@@ -174,3 +174,16 @@ func TestOnAnswer(t *testing.T) {
 		t.Errorf("called %d times, last answer %v", called.Load(), c.LastAnswer())
 	}
 }
+
+// TestPlainServer: https where garm speaks http is named for what it is, and tells what to do.
+func TestPlainServer(t *testing.T) {
+	t.Parallel()
+	c := clientOf(t, http.NotFoundHandler(), func(o *garmapi.Options) { o.Server.Scheme = "https" })
+	err := c.Do(t.Context(), "", garmapi.Request{Op: "look", Method: "GET", Path: "/pools"})
+	if !errors.Is(err, http.ErrSchemeMismatch) || !strings.Contains(err.Error(), "use_tls = true") {
+		t.Errorf("a plain server, asked by https: %v", err)
+	}
+	if err := c.Knock(t.Context()); err == nil || !strings.Contains(err.Error(), "use_tls = true") {
+		t.Errorf("a plain server, knocked at by https: %v", err)
+	}
+}

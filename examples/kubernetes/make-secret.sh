@@ -15,11 +15,25 @@ esac
 
 umask 077
 cd "$(dirname "$0")/base/secret"
+# https_lines prints what makes garm serve HTTPS.
+https_lines() {
+	cat <<'EOT'
+[apiserver]
+use_tls = true
+[apiserver.tls]
+certificate = "/run/secrets/garm-tls/tls.crt"
+key = "/run/secrets/garm-tls/tls.key"
+EOT
+}
+
 for file in username password email config.toml; do
-	[ ! -e "$file" ] || {
-		echo "cannot make $PWD/$file: it exists. With a new passphrase an existing database is unreadable: keep these files, or move them away to begin anew" >&2
-		exit 1
-	}
+	[ -e "$file" ] || continue
+	echo "cannot make $PWD/$file: it exists. With a new passphrase an existing database is unreadable: keep these files, or move them away to begin anew" >&2
+	if [ "$use_tls" = true ]; then
+		echo "to serve HTTPS with these files, nothing need be made: let $PWD/config.toml say this, each section once, and apply overlays/tls" >&2
+		https_lines >&2
+	fi
+	exit 1
 done
 
 # random prints that many letters and digits.

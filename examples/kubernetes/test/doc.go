@@ -8,8 +8,8 @@
 //
 // # How the pods are run
 //
-// There is no cluster here, so a small stand-in for the kubelet translates each
-// pod spec to docker run (pod_test.go and its neighbours): init containers in
+// A real cluster takes root and minutes: see hack/cluster. Here a small stand-in
+// for the kubelet translates each pod spec to docker run (pod_test.go and its neighbours): init containers in
 // order, variables, Secrets and ConfigMaps as files with the kubelet's symlinks,
 // modes and fsGroup, claims and emptyDirs as volumes, the security context, one
 // network namespace per pod, a Service as a name on the network, probes by

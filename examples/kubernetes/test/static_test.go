@@ -140,6 +140,10 @@ func checkContainer(t *testing.T, workload string, c corev1.Container) {
 		}
 	}
 	if probe := c.StartupProbe; probe != nil {
+		// What it says first decides how soon the pod is ready; then it is never asked again.
+		if probe.PeriodSeconds != 1 {
+			t.Errorf("%s, %s: the startup probe looks every %d s", workload, c.Name, probe.PeriodSeconds)
+		}
 		if budget := time.Duration(probe.PeriodSeconds*probe.FailureThreshold) * time.Second; budget <= startTimeout {
 			t.Errorf("%s, %s: the startup probe gives up after %v, GARM_START_TIMEOUT is %v", workload, c.Name, budget, startTimeout)
 		}
@@ -312,6 +316,31 @@ func TestMakeSecret(t *testing.T) {
 	out, err := exec.Command(filepath.Join(one, "make-secret.sh")).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "it exists") || read(one, "config.toml") != before {
 		t.Errorf("a second run: %v: %s", err, out)
+	}
+	// Told to serve HTTPS with files that are there, it says what these must hold: what it would have written itself.
+	out, err = exec.Command(filepath.Join(one, "make-secret.sh"), "--tls").CombinedOutput()
+	if err == nil || read(one, "config.toml") != before {
+		t.Errorf("a second run with --tls: %v: %s", err, out)
+	}
+	_, lines, _ := strings.Cut(string(out), "apply overlays/tls\n")
+	fresh := read(withSecrets(t, "overlays/tls"), "config.toml")
+	if lines == "" {
+		t.Errorf("a second run with --tls does not say how to get there: %s", out)
+	}
+	for line := range strings.Lines(lines) {
+		if !strings.Contains(fresh, line) {
+			t.Errorf("a second run with --tls wants %q, which a first one does not write", line)
+		}
+	}
+}
+
+// TestTLSAsksForHTTPS: a garm that serves plain HTTP must not get through the start of overlays/tls.
+func TestTLSAsksForHTTPS(t *testing.T) {
+	t.Parallel()
+	for _, c := range byName[*appsv1.StatefulSet](t, build(t, withSecrets(t, "overlays/tls"), "overlays/tls"), "garm").Spec.Template.Spec.Containers {
+		if c.StartupProbe.Exec == nil || !slices.Contains(c.StartupProbe.Exec.Command, "https://127.0.0.1:9997") {
+			t.Errorf("the startup probe of %s does not ask for HTTPS", c.Name)
+		}
 	}
 }
 
