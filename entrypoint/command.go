@@ -34,6 +34,9 @@ type invocation struct {
 	word bool
 	// printOnly: garm's arguments make it print and end (-version).
 	printOnly bool
+	// subcommand: args begin with a word of garm's own (admin list, of garms after v0.2.1), for which
+	// there is no server to initialise.
+	subcommand bool
 	// Of healthcheck.
 	live   bool
 	server string
@@ -68,6 +71,9 @@ func parse(args []string) (invocation, error) {
 	case cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck:
 		return parseFlags(word, rest)
 	case "garm":
+		if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+			return invocation{command: cmdRun, args: rest, subcommand: true}, nil
+		}
 		return forGarm(invocation{command: cmdRun}, rest)
 	case cmdExec:
 		rest, _ = cutDashes(rest)

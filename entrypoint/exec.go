@@ -23,8 +23,12 @@ func (a *app) exec(inv invocation) int {
 	})
 }
 
-// printGarm lets garm print what it was asked for, such as its version.
-func (a *app) printGarm(inv invocation) int {
+// subcommandUmask is the default of GARM_UMASK: `garm admin list` makes a database where none is.
+const subcommandUmask = 0o077
+
+// garmAlone lets garm do what its arguments ask for, such as printing its version: supervised, and nothing else. It gets
+// none of our secrets; a umask below 0 is ours.
+func (a *app) garmAlone(inv invocation, umask int) int {
 	binary, set := a.env.Get("GARM_BINARY")
 	if !set || binary == "" {
 		binary = "garm"
@@ -35,7 +39,7 @@ func (a *app) printGarm(inv invocation) int {
 	}
 	return a.runProgram(supervisor.Command{
 		Path: path, Args: append([]string{filepath.Base(path)}, inv.args...),
-		Env: a.env.Without("GARM_PASSWORD"), Umask: -1, Terminal: true,
+		Env: a.env.WithoutSecrets(), Umask: umask, Terminal: true,
 	})
 }
 

@@ -13,6 +13,7 @@ var commandHelp = []struct{ command, call, does string }{
 	{cmdRun, "garm-entrypoint [run] [FLAGS] [-- GARM ARGS]", "supervises garm and initialises it: the main job"},
 	{cmdRun, "garm-entrypoint -FLAG ...", "the same; the arguments go to garm, as in the upstream image"},
 	{cmdRun, "garm-entrypoint garm ARGS", "the same as run -- ARGS"},
+	{cmdRun, "garm-entrypoint garm WORD ARGS", "a subcommand of newer garms, such as admin list: supervised as it is, nothing is initialised or written"},
 	{cmdInit, "garm-entrypoint init [FLAGS]", "one shot: initialises the server at GARM_SERVER, then exits; --dry-run says what it would do, --output json is for scripts"},
 	{cmdInit, "garm-entrypoint init --spawn [FLAGS OF run]", "as an init container: starts garm itself on a loopback address, initialises it, stops it and exits 0"},
 	{cmdWatch, "garm-entrypoint watch [FLAGS]", "keeps the server at GARM_SERVER initialised until it is signalled"},

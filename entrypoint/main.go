@@ -75,8 +75,11 @@ func (a *app) run(args []string) int {
 	case cmdWatch:
 		return a.watch(inv)
 	}
-	if inv.printOnly {
-		return a.printGarm(inv)
+	switch {
+	case inv.printOnly:
+		return a.garmAlone(inv, -1)
+	case inv.subcommand:
+		return a.garmAlone(inv, subcommandUmask)
 	}
 	return a.supervise(inv)
 }

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 // fakeGarm is a garm called as `garm --config PATH`. Its modes:
 //
 //	exit N        ends at once with that code
+//	tell N        prints its arguments, environment and umask, and ends with that code
 //	kill N        is ended by that signal
 //	silent        never listens
 //	taken         listens, and has an admin who is not ours
@@ -43,6 +44,9 @@ func fakeGarm(mode string) int {
 	n, _ := strconv.Atoi(number)
 	switch word {
 	case "exit":
+		return n
+	case "tell":
+		fmt.Printf("args %q\n%s\numask %04o\n", os.Args[1:], strings.Join(os.Environ(), "\n"), syscall.Umask(0))
 		return n
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.Signal(n))

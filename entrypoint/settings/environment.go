@@ -15,6 +15,17 @@ func (e Environment) Get(name string) (string, bool) {
 	return "", false
 }
 
+// WithoutSecrets returns the environment less what the options table calls secret: for a program that needs none of it.
+func (e Environment) WithoutSecrets() Environment {
+	kept := e
+	for _, o := range Options {
+		if o.Secret {
+			kept = kept.Without(o.Variable)
+		}
+	}
+	return kept
+}
+
 // Without returns the environment less all entries of a name, byte for byte.
 func (e Environment) Without(name string) Environment {
 	kept := make(Environment, 0, len(e))
