@@ -106,3 +106,11 @@ func (c *Client) do(method, path, token string, body, answer any) int {
 	}
 	return response.StatusCode
 }
+
+// Put changes an object, by JSON names, and fails the test when garm refuses.
+func (c *Client) Put(token, path string, fields map[string]any) {
+	c.t.Helper()
+	if status := c.do(http.MethodPut, path, token, fields, nil); status != http.StatusOK {
+		c.t.Fatalf("PUT %s: status %d", path, status)
+	}
+}

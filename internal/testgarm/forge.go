@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Forge is the least that garm takes for a Gitea: no runners, and a token for
-// whoever asks for one. It listens on every address; the result is its port.
+// Forge is the least that garm takes for a Gitea: no runners, a token for
+// whoever asks for one, and a webhook installed that is forgotten at once. It listens on every address; the result is its port.
 func Forge(t testing.TB) (port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ":0")
@@ -29,6 +29,14 @@ func answerAsForge(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	var answer any = map[string]any{"id": 1, "name": "repo", "full_name": "org/repo"}
 	switch {
+	case strings.HasSuffix(r.URL.Path, "/hooks") && r.Method == http.MethodGet:
+		answer = []any{}
+	case strings.HasSuffix(r.URL.Path, "/hooks"):
+		var hook map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&hook)
+		hook["id"] = 1
+		w.WriteHeader(http.StatusCreated)
+		answer = hook
 	case r.Method == http.MethodPost:
 		w.WriteHeader(http.StatusCreated)
 		answer = map[string]string{"token": "forge-token"}
