@@ -12,13 +12,13 @@ import (
 // asks garm itself, and says what a start would do. It leaves nothing behind.
 func (a *app) check(inv invocation) int {
 	s, warnings, err := settings.Read(cmdCheck, inv.flags, a.env)
-	p, planErr := boot.Look(s)
+	p, planErr := boot.Look(s, a.env)
 	binary, binaryErr := a.lookPath(s.Binary)
 	if err = errors.Join(err, planErr, binaryErr); err != nil {
 		a.printFaults(err)
 		return exitConfig
 	}
-	warnings = append(warnings, p.Config().Warnings...)
+	warnings = append(warnings, p.Warnings()...)
 	warnings = append(warnings, p.LimitWarnings()...)
 	if w := p.ListenWarning(); w != "" {
 		warnings = append(warnings, w)

@@ -18,6 +18,9 @@ const (
 	cmdWatch       = settings.CmdWatch
 	cmdHealthcheck = settings.CmdHealthcheck
 	cmdCheck       = settings.CmdCheck
+	cmdPlan        = settings.CmdPlan
+	cmdApply       = settings.CmdApply
+	cmdExport      = settings.CmdExport
 	cmdExec        = settings.CmdExec
 	cmdVersion     = settings.CmdVersion
 	cmdHelp        = settings.CmdHelp
@@ -41,9 +44,11 @@ type invocation struct {
 	live   bool
 	server string
 	// Of init.
-	output string
+	output string // of plan and apply too
 	dryRun bool
 	spawn  bool
+	// Of export.
+	fromConfig bool
 }
 
 // usageError is wrong usage: exit code 64.
@@ -68,7 +73,7 @@ func parse(args []string) (invocation, error) {
 		return invocation{command: cmdHelp, args: rest}, nil
 	case cmdVersion:
 		return invocation{command: cmdVersion}, nil
-	case cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck:
+	case cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck, cmdPlan, cmdApply, cmdExport:
 		return parseFlags(word, rest)
 	case "garm":
 		if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
@@ -126,12 +131,16 @@ func parseFlags(command string, args []string) (invocation, error) {
 		return inv, usagef("%s: %v; see garm-entrypoint help", command, err)
 	case set.NArg() > 0 && command == cmdRun:
 		return inv, usagef("run: unexpected argument %q; arguments for garm go after --", set.Arg(0))
+	case set.NArg() > 0 && (command == cmdPlan || command == cmdApply):
+		inv.args = set.Args()
 	case set.NArg() > 0:
 		return inv, usagef("%s: unexpected argument %q; see garm-entrypoint help", command, set.Arg(0))
-	case len(garms) > 0 && command != cmdRun:
+	}
+	if len(garms) > 0 && command != cmdRun {
 		return inv, usagef("%s: only run takes arguments for garm", command)
-	case command == cmdInit && inv.output != "text" && inv.output != "json":
-		return inv, usagef("init: --output is text or json, not %q", inv.output)
+	}
+	if inv.output != "" && inv.output != "text" && inv.output != "json" {
+		return inv, usagef("%s: --output is text or json, not %q", command, inv.output)
 	}
 	if command == cmdInit {
 		if err := inv.checkInit(); err != nil {
@@ -174,6 +183,10 @@ func flagSet(inv *invocation) *flag.FlagSet {
 	case cmdHealthcheck:
 		set.BoolVar(&inv.live, "live", false, "")
 		set.StringVar(&inv.server, "server", "", "")
+	case cmdPlan, cmdApply:
+		set.StringVar(&inv.output, "output", "text", "")
+	case cmdExport:
+		set.BoolVar(&inv.fromConfig, "from-config", false, "")
 	case cmdInit:
 		set.StringVar(&inv.output, "output", "text", "")
 		set.BoolVar(&inv.dryRun, "dry-run", false, "")

@@ -11,9 +11,11 @@ import (
 const (
 	exitOK          = 0
 	exitUnhealthy   = 1
+	exitDifferences = 2
 	exitUsage       = 64
 	exitUnavailable = 69
 	exitSoftware    = 70
+	exitTempFail    = 75
 	exitTakeover    = 77
 	exitConfig      = 78
 )
@@ -24,6 +26,7 @@ var exitCodes = []struct{ code, when string }{
 	{"64", "wrong usage"},
 	{"69", "the API did not come up, or a new server did not become initialised, within GARM_START_TIMEOUT; or the API fell silent for GARM_API_TIMEOUT. garm was stopped first"},
 	{"70", "a new server refused the first run for a reason that neither a retry nor other configuration cures"},
+	{"75", "of apply and init: part of what is declared could not be applied now; the rest is"},
 	{"77", "takeover: the database was new, yet the server has an admin who is not ours. Of init: the credentials do not log in"},
 	{"78", "the configuration was refused: by us before garm started, or by garm's verdict on the password"},
 	{"126, 127", "the program to run cannot be executed; does not exist"},

@@ -9,7 +9,7 @@ import (
 // A secret has no flag, since everybody reads argv; nothing else lacks one.
 func TestOptionsFlags(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck} {
+	for _, command := range []string{cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck, cmdPlan, cmdApply, cmdExport} {
 		set := flagSet(&invocation{command: command, flags: map[string]string{}})
 		for _, o := range settings.Options {
 			want := o.AppliesTo(command) && !o.Secret

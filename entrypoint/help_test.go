@@ -64,7 +64,7 @@ func helpOf(t *testing.T, args ...string) string {
 
 func TestGoldenHelp(t *testing.T) {
 	golden(t, "help", helpOf(t, "help"))
-	for _, command := range []string{cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck, cmdExec} {
+	for _, command := range []string{cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck, cmdPlan, cmdApply, cmdExport, cmdExec} {
 		golden(t, "help-"+command, helpOf(t, "help", command))
 	}
 }
@@ -77,7 +77,7 @@ func TestHelpIsOne(t *testing.T) {
 			t.Errorf("%v is not help", args)
 		}
 	}
-	for _, command := range []string{cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck} {
+	for _, command := range []string{cmdRun, cmdInit, cmdWatch, cmdHealthcheck, cmdCheck, cmdPlan, cmdApply, cmdExport} {
 		for _, dash := range []string{"-h", "--help"} {
 			if helpOf(t, command, dash) != helpOf(t, "help", command) {
 				t.Errorf("%s %s is not help %s", command, dash, command)

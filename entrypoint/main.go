@@ -74,6 +74,12 @@ func (a *app) run(args []string) int {
 		return a.initialise(inv)
 	case cmdWatch:
 		return a.watch(inv)
+	case cmdPlan:
+		return a.plan(inv)
+	case cmdApply:
+		return a.apply(inv)
+	case cmdExport:
+		return a.export(inv)
 	}
 	switch {
 	case inv.printOnly:

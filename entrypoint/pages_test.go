@@ -44,7 +44,7 @@ func optionsTable() string {
 			def = "`" + o.Default + "`"
 		}
 		var commands []string
-		for _, c := range []string{cmdRun, cmdCheck, cmdInit, cmdWatch, cmdHealthcheck} {
+		for _, c := range []string{cmdRun, cmdCheck, cmdInit, cmdWatch, cmdHealthcheck, cmdPlan, cmdApply, cmdExport} {
 			if o.AppliesTo(c) {
 				commands = append(commands, c)
 			}

@@ -12,7 +12,7 @@ import (
 func (a *app) supervise(inv invocation) int {
 	s, warnings, err := settings.Read(cmdRun, inv.flags, a.env)
 	s.Init = s.Init || inv.spawn
-	p, planErr := boot.Look(s)
+	p, planErr := boot.Look(s, a.env)
 	if err = errors.Join(err, planErr); err != nil {
 		return a.fail(err)
 	}

@@ -14,7 +14,11 @@ import (
 
 // watch keeps the server at GARM_SERVER initialised until it is signalled.
 func (a *app) watch(inv invocation) int {
-	r, _, log, err := a.remote(cmdWatch, inv)
+	r, s, log, err := a.remote(cmdWatch, inv)
+	if err != nil {
+		return a.fail(err)
+	}
+	declared, err := loadDeclared(s, a.env, log)
 	if err != nil {
 		return a.fail(err)
 	}
@@ -40,6 +44,11 @@ func (a *app) watch(inv invocation) int {
 		log.Info("initialised", attrs...)
 	default:
 		log.Warn("the server is not initialised as configured: " + err.Error())
+	}
+	if declared != nil {
+		k := boot.NewKeeper(s, r.StateDir, declared, boot.Loader(s.ProvisionPaths(), a.env), log)
+		k.API = init.Session()
+		defer k.Begin(ctx)()
 	}
 	if err := init.Watch(ctx); err != nil {
 		log.Error(err.Error())

@@ -172,6 +172,7 @@ func (b *Boot) initialise(ctx context.Context, g *garm) error {
 		b.log.Warn("garm serves, but it is not initialised as configured: "+err.Error(), slog.String("cure", b.cure(err)))
 		b.manager.ready("garm serves, but it is not initialised as configured: " + err.Error())
 	}
+	defer b.provision(ctx, i)()
 	if err := i.Watch(ctx); err != nil {
 		b.log.Error("stopping garm, so that it is started again: "+err.Error(), slog.Duration("silent", b.plan.settings.APITimeout))
 		b.manager.stopping(b.command.StopTimeout, "stopping garm: "+err.Error())

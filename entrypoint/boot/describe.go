@@ -2,7 +2,9 @@ package boot
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -35,7 +37,19 @@ func (p *Plan) Describe() []string {
 	default:
 		lines = append(lines, "password: as configured")
 	}
+	if p.declared != nil {
+		lines = append(lines, fmt.Sprintf("provision files: good, %d objects declared", len(p.declared.Objects)))
+	}
 	return lines
+}
+
+// Warnings are about what was read and is allowed, and yet hardly meant.
+func (p *Plan) Warnings() []string {
+	warnings := p.config.Warnings
+	if p.declared != nil {
+		warnings = append(slices.Clone(warnings), p.declared.Warnings...)
+	}
+	return warnings
 }
 
 // ListenWarning says why garm could not listen here and now. It is no fault: the one who listens may be the garm that

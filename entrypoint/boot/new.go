@@ -55,7 +55,7 @@ func New(p *Plan, process Process) (*Boot, error) {
 		command: supervisor.Command{
 			Path:        process.Binary,
 			Args:        append([]string{filepath.Base(process.Binary), "--config", p.config.Path}, process.Args...),
-			Env:         process.Env.Without("GARM_PASSWORD").Without(sdnotify.Variable),
+			Env:         p.garmsEnvironment(process.Env).Without(sdnotify.Variable),
 			Umask:       p.settings.Umask,
 			StopTimeout: p.settings.StopTimeout,
 			Hold:        []syscall.Signal{syscall.SIGHUP},

@@ -10,6 +10,7 @@ import (
 
 	"garm-entrypoint/entrypoint/garmconfig"
 	"garm-entrypoint/entrypoint/initializer"
+	"garm-entrypoint/entrypoint/provision"
 	"garm-entrypoint/entrypoint/settings"
 	"garm-entrypoint/entrypoint/state"
 	"garm-entrypoint/image"
@@ -34,10 +35,14 @@ type Plan struct {
 	makePassword bool
 	want         initializer.Controller
 	certificate  *x509.Certificate
+	// declared is what the provision files say; nil: there are none. load reads them anew.
+	declared *provision.Declared
+	load     func() (*provision.Declared, error)
 }
 
-// Look looks at everything that a run with these settings depends on, and writes nothing. All faults are in the one error.
-func Look(s settings.Settings) (*Plan, error) {
+// Look looks at everything that a run with these settings depends on, and writes nothing. All faults are in the
+// one error. The environment is for secrets that provision files name.
+func Look(s settings.Settings, env settings.Environment) (*Plan, error) {
 	p := &Plan{settings: s, password: s.Password, keeper: &state.Keeper{}}
 	if err := p.readConfig(); err != nil {
 		return nil, err
@@ -56,7 +61,7 @@ func Look(s settings.Settings) (*Plan, error) {
 		}
 	}
 	if s.Init {
-		faults = append(faults, p.planState())
+		faults = append(faults, p.planProvisioning(env), p.planState())
 	} else if dir := p.stateDir(); dir != "" {
 		p.mark = state.NewMark(dir)
 	}

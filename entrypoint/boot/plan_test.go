@@ -35,7 +35,7 @@ func testNoCanary(t *testing.T, err error) {
 // planFor makes the plan of a run with these variables.
 func planFor(t *testing.T, env ...string) (*Plan, error) {
 	t.Helper()
-	return Look(read(t, settings.CmdRun, nil, env...))
+	return Look(read(t, settings.CmdRun, nil, env...), env)
 }
 
 func put(t *testing.T, path, content string) {
@@ -259,7 +259,7 @@ func TestPlanOfAnotherUser(t *testing.T) {
 	} {
 		s := read(t, settings.CmdRun, nil, env...)
 		var err error
-		testgarm.AsUser(t, func() { _, err = Look(s) })
+		testgarm.AsUser(t, func() { _, err = Look(s, nil) })
 		for _, part := range []string{"permission denied", "directory " + theirs + " is owned by 0:0", who, "make it writable"} {
 			if err == nil || !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: %v, want %q", name, err, part)
@@ -269,7 +269,7 @@ func TestPlanOfAnotherUser(t *testing.T) {
 	// With initialising switched off nothing has to be kept.
 	s := read(t, settings.CmdRun, nil, "GARM_CONFIG="+config, "GARM_STATE_DIR="+theirs, "GARM_INIT=false")
 	var err error
-	testgarm.AsUser(t, func() { _, err = Look(s) })
+	testgarm.AsUser(t, func() { _, err = Look(s, nil) })
 	if err != nil {
 		t.Errorf("GARM_INIT=false: %v", err)
 	}

@@ -88,7 +88,7 @@ func (p *Plan) announce(log *slog.Logger) {
 	if p.generated != nil {
 		log.Info("generated garm's config, which did not exist", slog.String("path", p.config.Path))
 	}
-	for _, w := range p.config.Warnings {
+	for _, w := range p.Warnings() {
 		log.Warn(w)
 	}
 	if c := p.certificate; c != nil && time.Now().After(c.NotAfter) {

@@ -50,7 +50,7 @@ func Trial(p *Plan, process Process) error {
 	defer r.Close()
 	child, err := sup.Start(supervisor.Command{
 		Path: process.Binary, Args: []string{filepath.Base(process.Binary), "--config", pipedConfig}, Files: []*os.File{r},
-		Env: process.Env.Without("GARM_PASSWORD"), Umask: 0o077, StopTimeout: trialTimeout,
+		Env: p.garmsEnvironment(process.Env), Umask: 0o077, StopTimeout: trialTimeout,
 	})
 	if err != nil {
 		return err

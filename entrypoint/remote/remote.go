@@ -19,6 +19,8 @@ import (
 type Remote struct {
 	// Options of the initialiser for it, to which the caller adds what is his: a Logger, what to call.
 	Options initializer.Options
+	// StateDir is where things are kept; "": nobody said.
+	StateDir string
 	// keeper of the password, where none is configured; else nil.
 	keeper *state.Keeper
 }
@@ -117,12 +119,13 @@ func (r *Remote) fill(s settings.Settings, config *garmconfig.Config) error {
 
 // keepPassword finds the password that is kept, or prepares for keeping one.
 func (r *Remote) keepPassword(s settings.Settings, config *garmconfig.Config) error {
-	if s.Password != "" {
-		return nil
-	}
 	dir := s.StateDir
 	if dir == "" && config != nil && config.SQLiteFile != "" {
 		dir = filepath.Dir(config.SQLiteFile)
+	}
+	r.StateDir = dir
+	if s.Password != "" {
+		return nil
 	}
 	if dir == "" {
 		return errors.New("cannot log in without a password: set GARM_PASSWORD, or GARM_STATE_DIR to where a generated one is kept")

@@ -28,6 +28,11 @@ type Settings struct {
 
 	StartTimeout, StopTimeout, WatchInterval, APITimeout time.Duration
 
+	Provision         string
+	ProvisionInterval time.Duration
+	ProvisionDrift    string
+	ProvisionPrune    bool
+
 	CLIProfile          bool
 	Umask               int
 	LogLevel, LogFormat string
@@ -108,7 +113,11 @@ func (o Option) value(flags map[string]string, env Environment) (string, error) 
 func (s *Settings) validate() error {
 	var faults []error
 	if s.Username != "" || s.Email != "" {
-		faults = append(faults, s.Credentials().Validate())
+		who := s.Credentials()
+		if who.Email == "" {
+			who.Email = "nobody@localhost" // of a command that makes no admin and takes no address
+		}
+		faults = append(faults, who.Validate())
 	}
 	if s.BaseURL != "" {
 		if err := initializer.CheckURL(s.BaseURL); err != nil {
@@ -126,6 +135,7 @@ func (s *Settings) validate() error {
 		}
 	}
 	faults = append(faults,
+		oneOf("GARM_PROVISION_DRIFT", s.ProvisionDrift, DriftReport, DriftHeal),
 		oneOf("GARM_FIRST_BOOT", s.FirstBoot, FirstBootAuto, FirstBootGuarded, FirstBootOpen),
 		oneOf("GARM_LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
 		oneOf("GARM_LOG_FORMAT", s.LogFormat, "text", "json"))
