@@ -92,14 +92,14 @@ test-short: ## runs the tests that need neither Docker nor a garm server
 
 # The garms are built once per machine: some minutes.
 test-versions: ## runs the tests that need a real garm against v0.1.4, v0.1.5, v0.1.8 and v0.2.1 (the first time some minutes)
-	GARM_ENTRYPOINT_VERSIONS=all go test -race -timeout 30m -run TestVersions ./entrypoint
+	GARM_ENTRYPOINT_VERSIONS=all go test -race -timeout 30m -run "TestVersions|TestCredentialsOfConfig" ./entrypoint ./entrypoint/provision
 
 # Needs gcc; compares with what is installed of tini, dumb-init and catatonit. About 4 minutes, on a machine with nothing else to do.
 bench: build ## measures us beside other inits and beside garm alone, and prints tables
 	go run ./internal/bench -entrypoint bin/garm-entrypoint
 
-test-chaos: ## kills first boots 300 times at random, and lets an attacker at 200 (some 15 minutes)
-	GARM_ENTRYPOINT_CHAOS=300 GARM_ENTRYPOINT_BOOTS=200 go test -timeout 60m -v -run 'TestChaos|TestGuardedCannotBeStolen' ./entrypoint
+test-chaos: ## kills first boots and applies 300 times each at random, and lets an attacker at 200 boots (some 20 minutes)
+	GARM_ENTRYPOINT_CHAOS=300 GARM_ENTRYPOINT_BOOTS=200 go test -timeout 60m -v -run 'TestChaos|TestGuardedCannotBeStolen' ./entrypoint ./entrypoint/provision
 
 lint: ## gofmt, go vet, staticcheck, and shellcheck where it is installed
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not formatted by gofmt: $$unformatted"; exit 1; }

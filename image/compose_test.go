@@ -27,6 +27,8 @@ type composeExample struct {
 	baseURL string
 	// username of the admin, and the file with his password: in the container, or beside the example.
 	username, password, ownPassword string
+	// prepare a copy of the example's directory, before the commands of its head are typed.
+	prepare func(t *testing.T, work string)
 	// more that must hold once it is up.
 	check func(t *testing.T, e *composed)
 }
@@ -40,6 +42,8 @@ var composeExamples = map[string]composeExample{
 		username: "admin", password: "/var/lib/garm/admin-password", check: checkTLS},
 	"proxy": {dir: "proxy", scheme: "http", service: "proxy", port: "80", path: "/garm", baseURL: "http://localhost:8080/garm",
 		username: "admin", password: passwordFile, check: checkProxy},
+	"provision": {dir: "provision", scheme: "http", service: "garm", port: "9997", baseURL: "http://localhost:9997",
+		username: "admin", password: passwordFile, prepare: prepareProvision, check: checkProvision},
 }
 
 // TestExampleCompose brings each example of examples/compose up as it stands, with whichever Compose is there: by the commands that its own
@@ -89,8 +93,11 @@ func bringUp(t *testing.T, example composeExample) *composed {
 	if err := os.CopyFS(e.work, os.DirFS(source)); err != nil {
 		t.Fatal(err)
 	}
+	if example.prepare != nil {
+		example.prepare(t, e.work)
+	}
 	// The ports are the engine's choice, and the images those of this tree.
-	e.env = append(os.Environ(), "IMAGE="+imageName, "PUBLISH="+freePort)
+	e.env = append(os.Environ(), "IMAGE="+imageName, "PUBLISH="+freePort, "PROVIDER="+providersDir(t)+"/example")
 	if e.service == "proxy" {
 		image, err := standinProxy()
 		if err != nil {

@@ -49,6 +49,10 @@ cat >config.toml <<EOT
 # garm's configuration. All options: https://github.com/cloudbase/garm/tree/main/doc
 # Apply again after a change: garm is then restarted.
 
+[default]
+# Let garm install webhooks in the repositories and organizations it manages.
+#enable_webhook_management = true
+
 [logging]
 # garm says why it ends at level info: above it, a failing start may be silent.
 log_level = "info"

@@ -31,7 +31,7 @@ import (
 )
 
 // variants are all that can be applied, by their path in examples/kubernetes.
-var variants = []string{"base", "overlays/tls", "overlays/init-container", "overlays/sidecar", "overlays/job", "overlays/operator"}
+var variants = []string{"base", "overlays/tls", "overlays/init-container", "overlays/sidecar", "overlays/job", "overlays/operator", "overlays/provision"}
 
 // foreignSecret is made by the operator's release.
 const foreignSecret = "webhook-server-cert"
@@ -44,7 +44,7 @@ func examples(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS("..")); err != nil {
 		t.Fatal(err)
 	}
-	for _, secrets := range []string{"base/secret", "overlays/tls/secret"} {
+	for _, secrets := range []string{"base/secret", "overlays/tls/secret", "overlays/provision/secret"} {
 		files, err := filepath.Glob(filepath.Join(dir, secrets, "[!.]*"))
 		if err != nil {
 			t.Fatal(err)
@@ -70,6 +70,9 @@ func withSecrets(t *testing.T, variant string) string {
 	}
 	if out, err := exec.Command(filepath.Join(dir, "make-secret.sh"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("make-secret.sh: %v: %s", err, out)
+	}
+	if variant == provisionVariant {
+		prepareProvision(t, dir)
 	}
 	return dir
 }

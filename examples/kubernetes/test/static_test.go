@@ -165,6 +165,9 @@ func checkReferences(t *testing.T, all objects, w workload) {
 		if v.Secret != nil {
 			secret(v.Secret.SecretName)
 		}
+		if v.ConfigMap != nil {
+			byName[*corev1.ConfigMap](t, all, v.ConfigMap.Name)
+		}
 	}
 	for _, claim := range w.claims {
 		volumes[claim.Name] = false

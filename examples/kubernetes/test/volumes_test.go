@@ -22,6 +22,8 @@ func (p *pod) mountVolumes(w workload) {
 		case v.Secret != nil:
 			secret := byName[*corev1.Secret](p.t, p.cluster.objects, v.Secret.SecretName)
 			p.volumes[v.Name] = p.files(secret.Data, v.Secret.DefaultMode)
+		case v.ConfigMap != nil:
+			p.volumes[v.Name] = p.files(bytesOf(byName[*corev1.ConfigMap](p.t, p.cluster.objects, v.ConfigMap.Name)), v.ConfigMap.DefaultMode)
 		case v.EmptyDir != nil:
 			p.volumes[v.Name] = p.emptyDir(v.EmptyDir)
 		default:
@@ -51,6 +53,14 @@ func (p *pod) helper(volume string, input []byte, command ...string) {
 // as a kubelet writes them. For fsGroup it makes them readable for the group.
 func (p *pod) files(data map[string][]byte, mode *int32) string {
 	p.t.Helper()
+	volume := p.cluster.volume()
+	p.fill(volume, "..2026_12_01", data, mode)
+	return volume
+}
+
+// fill puts the files into a hidden directory of that name, and has the links lead there from one moment to the next.
+func (p *pod) fill(volume, hidden string, data map[string][]byte, mode *int32) {
+	p.t.Helper()
 	perm, group := int64(0o644), p.fsGroup()
 	if mode != nil {
 		perm = int64(*mode)
@@ -58,11 +68,10 @@ func (p *pod) files(data map[string][]byte, mode *int32) string {
 	if group != 0 {
 		perm |= 0o440
 	}
-	const hidden = "..2026_12_01"
 	headers := []*tar.Header{
 		{Name: "./", Typeflag: tar.TypeDir, Mode: 0o2755},
 		{Name: hidden + "/", Typeflag: tar.TypeDir, Mode: 0o2755},
-		{Name: "..data", Typeflag: tar.TypeSymlink, Linkname: hidden, Mode: 0o777},
+		{Name: "..data_tmp", Typeflag: tar.TypeSymlink, Linkname: hidden, Mode: 0o777},
 	}
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		headers = append(headers,
@@ -85,9 +94,19 @@ func (p *pod) files(data map[string][]byte, mode *int32) string {
 	if err := out.Close(); err != nil {
 		p.t.Fatal(err)
 	}
-	volume := p.cluster.volume()
-	p.helper(volume, archive.Bytes(), "tar", "-x", "-p", "-C", "/v")
-	return volume
+	p.helper(volume, archive.Bytes(), "sh", "-c", "tar -x -p -C /v && mv -T /v/..data_tmp /v/..data")
+}
+
+// bytesOf are the files of a ConfigMap.
+func bytesOf(m *corev1.ConfigMap) map[string][]byte {
+	files := maps.Clone(m.BinaryData)
+	if files == nil {
+		files = map[string][]byte{}
+	}
+	for name, text := range m.Data {
+		files[name] = []byte(text)
+	}
+	return files
 }
 
 func (p *pod) emptyDir(source *corev1.EmptyDirVolumeSource) string {
