@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 kubernetes=$(go -C kubernetes list -m -f '{{.Version}}' k8s.io/kubernetes)
 coredns=$(go -C coredns list -m -f '{{.Version}}' github.com/coredns/coredns)
-out=${XDG_CACHE_HOME:-$HOME/.cache}/garm-entrypoint/kubernetes-$kubernetes-coredns-$coredns
+out=${XDG_CACHE_HOME:-$HOME/.cache}/garm-entrypoint/kubernetes-$kubernetes-coredns-$coredns-$(cksum <coredns/main.go | tr ' ' -)
 mkdir -p "$out"
 
 # Two at a time would build everything twice.
@@ -16,10 +16,10 @@ flock 9
 export CGO_ENABLED=0
 began=$SECONDS
 
-# build makes one program, unless it is there and newer than what names its parts: build MODULE PACKAGE LDFLAGS
+# build makes one program, unless it is there: build MODULE PACKAGE LDFLAGS
 build() {
 	local program=$out/${2##*/}
-	[ "$1/go.mod" -nt "$program" ] || [ "$1/main.go" -nt "$program" ] || return 0
+	[ ! -e "$program" ] || return 0
 	echo "building ${2##*/} ..." >&2
 	go -C "$1" build -trimpath -ldflags "-s -w $3" -o "$program.new" "$2"
 	mv "$program.new" "$program"
