@@ -3,8 +3,6 @@ package provision_test
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +25,7 @@ type fakeAPI struct {
 type written struct {
 	method, path string
 	body         map[string]any
+	raw          map[string]string // the fields as JSON
 }
 
 func newFakeAPI() *fakeAPI {
@@ -47,7 +46,12 @@ func (f *fakeAPI) Do(_ context.Context, r garmapi.Request) error {
 		}
 		exact := map[string]any{}
 		_ = json.Unmarshal(data, &exact)
-		f.written = append(f.written, written{r.Method, r.Path, exact})
+		fields, raw := map[string]json.RawMessage{}, map[string]string{}
+		_ = json.Unmarshal(data, &fields)
+		for name, value := range fields {
+			raw[name] = string(value)
+		}
+		f.written = append(f.written, written{r.Method, r.Path, exact, raw})
 		if f.refuse != nil {
 			if err := f.refuse(r); err != nil {
 				return err
@@ -125,4 +129,7 @@ func fieldsOf(c provision.Change) (text string) {
 	return text
 }
 
-func sortedPaths(answers map[string]string) []string { return slices.Sorted(maps.Keys(answers)) }
+func jsonString(s string) string {
+	data, _ := json.Marshal(s)
+	return string(data)
+}

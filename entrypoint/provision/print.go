@@ -3,7 +3,6 @@ package provision
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -212,13 +211,15 @@ func inlineTable(v any) string {
 	return quoted(string(data))
 }
 
-// wholeNumbers makes whole numbers of JSON's where they are: people do not write 2.0.
+// wholeNumbers makes numbers of JSON's: whole ones where they are, as people do not write 2.0.
 func wholeNumbers(v any) any {
-	const exact = 1 << 53 // a float64 holds whole numbers up to here
 	switch value := v.(type) {
-	case float64:
-		if value == math.Trunc(value) && math.Abs(value) < exact {
-			return int64(value)
+	case json.Number:
+		if n, err := value.Int64(); err == nil {
+			return n
+		}
+		if f, err := value.Float64(); err == nil {
+			return f
 		}
 	case []any:
 		whole := make([]any, len(value))

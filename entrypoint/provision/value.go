@@ -1,8 +1,11 @@
 package provision
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -66,8 +69,8 @@ func stringsOf(v any) ([]string, bool) {
 // jsonOf accepts a table or a string that holds a JSON object or null.
 func jsonOf(v any) (any, error) {
 	if s, ok := v.(string); ok {
-		var value any
-		if err := json.Unmarshal([]byte(s), &value); err != nil {
+		value, err := exactJSON([]byte(s))
+		if err != nil {
 			return nil, fmt.Errorf("it must be a table, or a string that holds JSON")
 		}
 		switch value.(type) {
@@ -83,11 +86,41 @@ func jsonOf(v any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it holds what JSON cannot: %w", err)
 	}
+	return exactJSON(data)
+}
+
+// exactJSON decodes one JSON value. Whole numbers stay as they are, whatever their size; others become what a float64
+// makes of them, so that 1.0 and 1 are one.
+func exactJSON(data []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
 	var value any
-	if err := json.Unmarshal(data, &value); err != nil {
+	if err := decoder.Decode(&value); err != nil {
 		return nil, err
 	}
-	return value, nil
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
+	}
+	return evenNumbers(value), nil
+}
+
+// evenNumbers gives equal numbers one form.
+func evenNumbers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			v[key] = evenNumbers(inner)
+		}
+	case []any:
+		for n, inner := range v {
+			v[n] = evenNumbers(inner)
+		}
+	case json.Number:
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
+			return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+		}
+	}
+	return value
 }
 
 // observedValue converts what garm's answer holds for a field. An absent field is its type's zero: garm leaves those out.
@@ -104,8 +137,7 @@ func (t Type) observedValue(v any) any {
 		return observedList(v)
 	case JSON:
 		data, _ := json.Marshal(v)
-		var value any
-		_ = json.Unmarshal(data, &value) // what was marshalled a line ago
+		value, _ := exactJSON(data) // what was marshalled a line ago
 		return value
 	}
 	s, _ := v.(string)
