@@ -20,6 +20,7 @@ func TestQuick(t *testing.T) {
 	if !testing.Short() {
 		b.garm = testgarm.Garm(t)
 		rows = append(rows, printed(b.garmTable())...)
+		rows = append(rows, printed(b.provisionTable())...)
 	}
 	figure := regexp.MustCompile(`^\| [^|]+\| \d+`)
 	for _, row := range rows {

@@ -18,7 +18,7 @@ import (
 func main() {
 	entrypoint := flag.String("entrypoint", "", "the `binary` to measure (default: built from the source)")
 	short := flag.Bool("quick", false, "a few turns only: shows that everything runs, the figures mean little")
-	only := flag.String("only", "", "`part` to run: inits or garm (default: both)")
+	only := flag.String("only", "", "`part` to run: inits, garm or provision (default: all)")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		flag.Usage()
@@ -58,11 +58,13 @@ func run(t *standIn, entrypoint string, short bool, only string) (code int) {
 	}
 	b := newBench(t, entrypoint, turns)
 	fmt.Printf("%s, %s, %d CPUs, load %s\n", runtime.Version(), kernel(), runtime.NumCPU(), load())
-	if only != "garm" {
-		b.benchInits(os.Stdout)
-	}
-	if only != "inits" {
-		b.benchGarm(os.Stdout)
+	for _, part := range []struct {
+		name string
+		run  func(io.Writer)
+	}{{"inits", b.benchInits}, {"garm", b.benchGarm}, {"provision", b.benchProvision}} {
+		if only == "" || only == part.name {
+			part.run(os.Stdout)
+		}
 	}
 	fmt.Printf("\nload at the end: %s\n", load())
 	return 0
@@ -83,6 +85,11 @@ func (b *bench) benchInits(w io.Writer) {
 func (b *bench) benchGarm(w io.Writer) {
 	b.garm = testgarm.Garm(b)
 	b.garmTable().print(w)
+}
+
+func (b *bench) benchProvision(w io.Writer) {
+	b.garm = testgarm.Garm(b)
+	b.provisionTable().print(w)
 }
 
 func load() string {
