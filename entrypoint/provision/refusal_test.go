@@ -246,3 +246,50 @@ func TestMemoryCannotBeKept(t *testing.T) {
 		t.Errorf("the one after it sent %d secrets", n)
 	}
 }
+
+// losing carries out requests, and of some writes returns no answer: nobody knows what became of them.
+type losing struct {
+	provision.API
+	lose func() bool
+}
+
+func (l losing) Do(ctx context.Context, r garmapi.Request) error {
+	err := l.API.Do(ctx, r)
+	if r.Method == "GET" || !l.lose() {
+		return err
+	}
+	passed, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
+	defer cancel()
+	return l.API.Do(passed, garmapi.Request{Op: r.Op, Method: "GET", Path: "/controller"})
+}
+
+// Answers that are lost make nothing twice: what was asked for is looked for before it is asked for again.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	s, f := startServer(t, pinned(t)), newForge(t)
+	declared, memory := load(t, several(t, s.dir, f.URL, 4)), provision.NewMemory()
+	lost := 0
+	api := losing{s, func() bool { lost++; return lost%3 == 0 }}
+	for try := 0; ; try++ {
+		result, err := (&provision.Applier{API: api, Memory: memory, Timeout: 20 * time.Second}).Apply(t.Context(), declared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Provisioned() {
+			break
+		}
+		if try == 50 {
+			t.Fatalf("still not: %s", problems(result))
+		}
+	}
+	if lost < 3 {
+		t.Fatal("no answer was lost")
+	}
+	s.exactly(4)
+	lost = -1000
+	s.counts()
+	s.apply(memory, declared, provision.PlanOptions{})
+	if _, writes := s.counts(); writes != 0 {
+		t.Errorf("%d writes at last", writes)
+	}
+}
