@@ -5,8 +5,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"garm-entrypoint/supervisor/signals"
 )
 
 // Command describes a child.
@@ -68,21 +66,6 @@ func (c *Child) Done() <-chan struct{} { return c.done }
 func (c *Child) Status() Status {
 	<-c.done
 	return c.status
-}
-
-// Stop asks the child to end: SIGTERM now, SIGKILL after its StopTimeout. It does not count as a request to stop us,
-// and does not wait.
-func (c *Child) Stop() {
-	c.loop.do(func() {
-		if c.loop.child == c {
-			c.loop.deliverStop(c, signals.Arrived{Signal: syscall.SIGTERM})
-		}
-	})
-}
-
-// Release delivers the signals that Hold has kept back and keeps none back from now on.
-func (c *Child) Release() {
-	c.loop.do(func() { c.loop.release(c) })
 }
 
 // holds reports whether sig is to be kept back for now, and keeps it.

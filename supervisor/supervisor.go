@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"errors"
 	"log/slog"
 	"os"
 	"sync"
@@ -20,12 +19,6 @@ const MinPids = threads.Max
 
 // DefaultGrace is the time that the leftovers of a child have between SIGTERM and SIGKILL.
 const DefaultGrace = 2 * time.Second
-
-// ErrClosed is returned by Start after Close.
-var ErrClosed = errors.New("cannot start a child: the supervisor is closed")
-
-// ErrRunning is returned by Start while another child lives.
-var ErrRunning = errors.New("cannot start a child: another one is running")
 
 // Options of New.
 type Options struct {
@@ -65,6 +58,30 @@ func New(opts Options) (*Supervisor, error) {
 	return &Supervisor{loop: l}, nil
 }
 
+// newLoop takes the signals and the terminal; nothing runs yet.
+func newLoop(opts Options) (*loop, error) {
+	trap := opts.Signals
+	if trap == nil {
+		trap = signals.Take()
+	}
+	if err := trap.Err(); err != nil {
+		return nil, err
+	}
+	grace := opts.Grace
+	if grace == 0 {
+		grace = DefaultGrace
+	}
+	return &loop{
+		log:           newLogQueue(opts.Logger),
+		init:          isInit(),
+		tty:           openTerminal(),
+		trap:          trap,
+		ended:         make(chan struct{}),
+		stopRequested: make(chan struct{}),
+		ending:        ending{grace: grace},
+	}, nil
+}
+
 // Start starts a child and returns once it is executing. Signals that arrived before are delivered to it.
 //
 // Errors: *StopRequestedError when a stop signal has arrived, *StartError when the program cannot be executed,
@@ -101,18 +118,6 @@ func (s *Supervisor) Close() {
 	<-s.loop.ended
 	s.closed.Do(s.loop.log.close)
 }
-
-// StopRequestedError says that no child was started because we had been asked to stop.
-type StopRequestedError struct {
-	Signal syscall.Signal
-}
-
-func (e *StopRequestedError) Error() string {
-	return "not started: asked to stop by " + signalName(e.Signal)
-}
-
-// ExitCode is 128 plus the number of the signal, as if it had ended the child.
-func (e *StopRequestedError) ExitCode() int { return 128 + int(e.Signal) }
 
 // isInit reports whether we are PID 1 of our namespace.
 func isInit() bool { return os.Getpid() == 1 }

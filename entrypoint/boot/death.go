@@ -15,9 +15,9 @@ import (
 	"garm-entrypoint/supervisor"
 )
 
-// sayEnded says how garm ended. An end that was asked for is news. Any other, before garm was ready or with a status, is
-// an error, which is seen at every log level: garm itself may have said nothing (v0.2.1 says why it ends at level info).
-// err is why the initialiser had garm stopped, if it did.
+// sayEnded says how garm ended. An end that was asked for is news. Any other, before garm was ready or with a status,
+// is an error, which is seen at every log level: garm itself may have said nothing (v0.2.1 says why it ends at level
+// info). err is why the initialiser had garm stopped, if it did.
 func (b *Boot) sayEnded(g *garm, err error) {
 	status := g.Status()
 	attrs := []any{slog.String("status", status.String()), slog.Duration("ran", time.Since(g.started).Round(time.Millisecond))}

@@ -17,16 +17,15 @@ import (
 	"garm-entrypoint/internal/durable"
 )
 
-// Plan is everything that a run needs to know before garm starts. Making it
-// finds every fault; carrying it out (writing what has to be generated) comes
-// after, so that a refused start changes nothing.
+// Plan is everything that a run needs to know before garm starts. Making it finds every fault; carrying it out (writing
+// what has to be generated) comes after, so that a refused start changes nothing.
 type Plan struct {
 	settings settings.Settings
 	config   *garmconfig.Config
 	// generated is the config to be written; nil: there is one.
 	generated []byte
-	// newDatabase: the database counts as new. Its file is missing or empty,
-	// or the mark of a first boot stands that has not been proven yet.
+	// newDatabase: the database counts as new. Its file is missing or empty, or the mark of a first boot stands that
+	// has not been proven yet.
 	newDatabase bool
 	mark        state.Mark
 	keeper      *state.Keeper
@@ -40,8 +39,8 @@ type Plan struct {
 	load     func() (*provision.Declared, error)
 }
 
-// Look looks at everything that a run with these settings depends on, and writes nothing. All faults are in the
-// one error. The environment is for secrets that provision files name.
+// Look looks at everything that a run with these settings depends on, and writes nothing. All faults are in the one
+// error. The environment is for secrets that provision files name.
 func Look(s settings.Settings, env settings.Environment) (*Plan, error) {
 	p := &Plan{settings: s, password: s.Password, keeper: &state.Keeper{}}
 	if err := p.readConfig(); err != nil {
@@ -97,8 +96,7 @@ func (p *Plan) readConfig() error {
 	return err
 }
 
-// stateDir is where things are kept, "" when nobody said and there is no sqlite
-// file to keep them beside.
+// stateDir is where things are kept, "" when nobody said and there is no sqlite file to keep them beside.
 func (p *Plan) stateDir() string {
 	if p.settings.StateDir == "" && p.config.SQLiteFile != "" {
 		return filepath.Dir(p.config.SQLiteFile)
@@ -146,8 +144,8 @@ func (p *Plan) passwordKept() bool { return p.settings.Password == "" }
 // Config is garm's config, read or to be generated.
 func (p *Plan) Config() *garmconfig.Config { return p.config }
 
-// renewed reports whether the certificate's file holds another one by now. garm
-// reads it once: neither rotation on disk nor SIGHUP changes what it serves.
+// renewed reports whether the certificate's file holds another one by now. garm reads it once: neither rotation on disk
+// nor SIGHUP changes what it serves.
 func (p *Plan) renewed() bool {
 	if p.certificate == nil {
 		return false

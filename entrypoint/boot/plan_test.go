@@ -237,8 +237,7 @@ func TestPlanStateDir(t *testing.T) {
 	}
 }
 
-// A directory of another user is refused before garm starts, with path, owner,
-// our uid and the cure.
+// A directory of another user is refused before garm starts, with path, owner, our uid and the cure.
 func TestPlanOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -299,8 +298,7 @@ func TestPlanOtherBackend(t *testing.T) {
 	if p != nil && p.carryOut() != nil {
 		t.Error("with a password and no state directory: something was to be written")
 	}
-	// It may be new or not: a password is made when the server says that it
-	// has no admin, and not before.
+	// It may be new or not: a password is made when the server says that it has no admin, and not before.
 	if p, err = planFor(t, "GARM_CONFIG="+config, "GARM_STATE_DIR="+dir); err != nil || p.makePassword || p.keeper.Path() == "" {
 		t.Errorf("with a state directory: %v", err)
 	}
@@ -309,12 +307,8 @@ func TestPlanOtherBackend(t *testing.T) {
 	}
 }
 
-// A first boot that was never proven, and initialising switched off: garm serves
-// whoever is its admin by now, which is said.
-// Who may not list the config's directory cannot have left anything there, and
-// starts all the same.
-// Without /proc garm could not read the config of a guarded boot.
-// init that would have to keep a password, and could not, is refused before it
-// asks the server for anything.
-// A password that another process has kept is used, and never removed: it may be
-// in force for an admin of another name.
+// A first boot that was never proven, and initialising switched off: garm serves whoever is its admin by now, which is
+// said. Who may not list the config's directory cannot have left anything there, and starts all the same. Without /proc
+// garm could not read the config of a guarded boot. init that would have to keep a password, and could not, is refused
+// before it asks the server for anything. A password that another process has kept is used, and never removed: it may
+// be in force for an admin of another name.

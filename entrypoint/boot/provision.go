@@ -116,8 +116,8 @@ func NewKeeper(s settings.Settings, stateDir string, declared *provision.Declare
 	}
 }
 
-// warnLegacy says that [[github]] sections of garm's config are not on the server, where their owner would look for them:
-// garm imports them only into a database of before v0.1.5.
+// warnLegacy says that [[github]] sections of garm's config are not on the server, where their owner would look for
+// them: garm imports them only into a database of before v0.1.5.
 func (b *Boot) warnLegacy(ctx context.Context, i *initializer.Initializer) {
 	names := b.plan.config.LegacyCredentials()
 	if len(names) == 0 {

@@ -10,8 +10,7 @@ import (
 	"garm-entrypoint/entrypoint/initializer"
 )
 
-// The lines below tell a user who sees only this log the state and what to do
-// next.
+// The lines below tell a user who sees only this log the state and what to do next.
 
 func (b *Boot) sayAdmin(r initializer.Result) {
 	admin := "admin is already there"
@@ -101,5 +100,18 @@ func (p *Plan) announce(log *slog.Logger) {
 	}
 	if p.makePassword {
 		log.Info("generated the admin's password", slog.String("path", p.keeper.Path()))
+	}
+}
+
+// sayFatal says why garm is stopped. A password that was made for this boot and never came into force is not left
+// behind to mislead.
+func (b *Boot) sayFatal(err error) {
+	b.log.Error("stopping garm: "+err.Error(), slog.String("cure", b.cure(err)))
+	b.manager.stopping(b.command.StopTimeout, "stopping garm: "+err.Error())
+	var takeover *initializer.TakeoverError
+	if errors.As(err, &takeover) && b.plan.makePassword {
+		if err := b.plan.keeper.Forget(); err != nil {
+			b.log.Warn(err.Error())
+		}
 	}
 }

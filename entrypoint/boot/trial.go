@@ -21,9 +21,9 @@ const trialTimeout = time.Minute
 // ErrNoTrial: there is no place for a throw-away database.
 var ErrNoTrial = errors.New("there is no directory for a throw-away database: set TMPDIR to a writable one")
 
-// Trial asks garm itself what it thinks of the configuration: it starts it on a
-// loopback address with a throw-away database, initialises it as a first boot
-// would, and stops it. nil means that garm accepts everything; ErrNoTrial, that it could not be asked; a *StoppedError, that a signal came first.
+// Trial asks garm itself what it thinks of the configuration: it starts it on a loopback address with a throw-away
+// database, initialises it as a first boot would, and stops it. nil means that garm accepts everything; ErrNoTrial,
+// that it could not be asked; a *StoppedError, that a signal came first.
 func Trial(p *Plan, process Process) error {
 	dir, err := trialDir(p)
 	if err != nil {
@@ -102,8 +102,7 @@ func (p *Plan) tryOn(child *supervisor.Child, userAgent, url string) error {
 	}
 }
 
-// trialDir makes a directory where one can be made: images such as upstream's
-// have no /tmp.
+// trialDir makes a directory where one can be made: images such as upstream's have no /tmp.
 func trialDir(p *Plan) (string, error) {
 	for _, parent := range []string{os.TempDir(), "/dev/shm", filepath.Dir(p.config.Path)} {
 		if dir, err := os.MkdirTemp(parent, trialPattern); err == nil {
@@ -116,8 +115,8 @@ func trialDir(p *Plan) (string, error) {
 
 const trialPattern = ".garm-entrypoint-trial-*"
 
-// removeStaleTrials removes what trials left behind that were killed. One that
-// is under way is younger than its timeout.
+// removeStaleTrials removes what trials left behind that were killed. One that is under way is younger than its
+// timeout.
 func removeStaleTrials(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, trialPattern))
 	for _, dir := range left {

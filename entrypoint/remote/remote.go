@@ -63,8 +63,8 @@ func (r *Remote) PasswordFile() string {
 	return r.keeper.Path()
 }
 
-// Ensure is the initialiser's Ensure, and once more when no password was known and another process
-// has kept one in the meantime: whoever shares the place shares the admin.
+// Ensure is the initialiser's Ensure, and once more when no password was known and another process has kept one in the
+// meantime: whoever shares the place shares the admin.
 func (r *Remote) Ensure(ctx context.Context, init *initializer.Initializer) (*initializer.Initializer, initializer.Result, error) {
 	result, err := init.Ensure(ctx)
 	var mismatch *initializer.MismatchError
@@ -85,8 +85,7 @@ func (r *Remote) Ensure(ctx context.Context, init *initializer.Initializer) (*in
 	return again, result, err
 }
 
-// fill makes the initialiser's options from the settings. config is nil where
-// there is none.
+// fill makes the initialiser's options from the settings. config is nil where there is none.
 func (r *Remote) fill(s settings.Settings, config *garmconfig.Config) error {
 	server := s.Server
 	if server == "" {

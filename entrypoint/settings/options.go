@@ -33,13 +33,11 @@ const (
 	CmdHelp        = "help"
 )
 
-// Option is one row of the table that drives flags, variables, --help and the
-// table of docs/configuration.md.
+// Option is one row of the table that drives flags, variables, --help and the table of docs/configuration.md.
 type Option struct {
 	Variable string
 	kind     kind
-	// Default is as it is written; Shown is what help says instead,
-	// where the default is not a value.
+	// Default is as it is written; Shown is what help says instead, where the default is not a value.
 	Default, Shown string
 	// File: the form X_FILE exists.
 	File bool
