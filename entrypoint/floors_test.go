@@ -53,6 +53,7 @@ var rooms = map[string]room{
 	// Tools of the tests, which may look into the house: nothing of it imports them.
 	"internal/testgarm": {floor: 10},
 	"internal/bench":    {floor: 11},
+	"hack":              {floor: 11, only: []string{"internal"}},
 }
 
 // roomOf returns the nearest folder of the table.

@@ -45,7 +45,7 @@ func TestSettingsDefaults(t *testing.T) {
 		Username: "admin", Email: "admin@localhost", FullName: "Admin",
 		StartTimeout: 5 * time.Minute, StopTimeout: 130 * time.Second,
 		WatchInterval: 30 * time.Second, APITimeout: 10 * time.Minute,
-		CLIProfile: true, Umask: 0o077,
+		CLIProfile: true, Umask: 0o077, ProvisionInterval: 5 * time.Minute, ProvisionDrift: DriftReport,
 	}
 	want.FirstBoot = got.FirstBoot // TestSettingsFirstBoot
 	if got != want {
@@ -89,12 +89,14 @@ func TestSettingsStore(t *testing.T) {
 		"GARM_SERVER": "http://s", "GARM_SERVER_CA": "/ca", "GARM_FIRST_BOOT": "open", "GARM_STATE_DIR": "/s",
 		"GARM_START_TIMEOUT": "1s", "GARM_STOP_TIMEOUT": "2s", "GARM_WATCH_INTERVAL": "3s", "GARM_API_TIMEOUT": "4s",
 		"GARM_CLI_PROFILE": "false", "GARM_UMASK": "0027", "GARM_LOG_LEVEL": "debug", "GARM_LOG_FORMAT": "json",
+		"GARM_PROVISION": "/p", "GARM_PROVISION_INTERVAL": "6s", "GARM_PROVISION_DRIFT": "heal", "GARM_PROVISION_PRUNE": "true",
 	}
 	want := Settings{
 		Config: "/c", Binary: "/b", Username: "u", Password: "p", Email: "e@localhost", FullName: "n", BaseURL: "http://base",
 		MetadataURL: "http://m", CallbackURL: "http://c", WebhookURL: "http://w", AgentURL: "http://a", StateDir: "/s",
 		StartTimeout: time.Second, StopTimeout: 2 * time.Second, WatchInterval: 3 * time.Second, APITimeout: 4 * time.Second,
 		Umask: 0o027, LogLevel: "debug", LogFormat: "json",
+		Provision: "/p", ProvisionInterval: 6 * time.Second, ProvisionDrift: DriftHeal, ProvisionPrune: true,
 	}
 	var env []string
 	for name, value := range values {
