@@ -45,9 +45,9 @@ func (p *Plan) Describe() []string {
 
 // Warnings are about what was read and is allowed, and yet hardly meant.
 func (p *Plan) Warnings() []string {
-	warnings := p.config.Warnings
+	warnings := slices.Concat(p.config.Warnings, p.settings.Remarks(p.config))
 	if p.declared != nil {
-		warnings = append(slices.Clone(warnings), p.declared.Warnings...)
+		warnings = append(warnings, p.declared.Warnings...)
 	}
 	return warnings
 }

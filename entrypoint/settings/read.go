@@ -31,6 +31,9 @@ func Read(command string, flags map[string]string, env Environment) (s Settings,
 		}
 		if value != "" {
 			o.store(&s, value)
+			if odd := oddEnds(value); odd != "" && o.File {
+				warnings = append(warnings, o.source(flags)+" "+odd)
+			}
 		}
 	}
 	if _, set := env.Get("GARM_CONFIG_FILE"); set {
@@ -93,6 +96,7 @@ func (s *Settings) validate() error {
 		if err := initializer.CheckURL(s.BaseURL); err != nil {
 			faults = append(faults, fmt.Errorf("cannot use GARM_BASE_URL: %w", err))
 		}
+		faults = append(faults, checkBase("GARM_BASE_URL", s.BaseURL))
 	}
 	if want, err := s.Controller(); err != nil {
 		faults = append(faults, err)
@@ -103,6 +107,7 @@ func (s *Settings) validate() error {
 		if err := initializer.CheckURL(s.Server); err != nil {
 			faults = append(faults, fmt.Errorf("cannot use GARM_SERVER: %w", err))
 		}
+		faults = append(faults, checkBase("GARM_SERVER", s.Server))
 	}
 	faults = append(faults,
 		oneOf("GARM_PROVISION_DRIFT", s.ProvisionDrift, DriftReport, DriftHeal),

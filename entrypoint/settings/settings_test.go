@@ -124,8 +124,12 @@ func TestSettingsPasswordFile(t *testing.T) {
 	for content, want := range map[string]string{
 		"pw": "pw", "pw\n": "pw", "pw\r\n": "pw", "pw\n\n": "pw\n", "pw\r": "pw", " pw ": " pw ", "a\nb\n": "a\nb",
 	} {
-		if got := read(t, CmdRun, nil, "GARM_PASSWORD_FILE="+file(t, content)).Password; got != want {
-			t.Errorf("%q becomes %q, want %q", content, got, want)
+		s, warnings, err := Read(CmdRun, nil, Environment{"GARM_PASSWORD_FILE=" + file(t, content)})
+		if err != nil || s.Password != want {
+			t.Errorf("%q becomes %q, want %q: %v", content, s.Password, want, err)
+		}
+		if odd := strings.TrimSpace(want) != want; odd != (len(warnings) == 1) { // TestOddEnds has what is said
+			t.Errorf("%q: warnings %q", content, warnings)
 		}
 	}
 	for content, fault := range map[string]string{
