@@ -8,8 +8,8 @@ import (
 	"garm-entrypoint/entrypoint/settings"
 )
 
-// check validates everything that can be validated without exposing a server,
-// asks garm itself, and says what a start would do. It leaves nothing behind.
+// check validates everything that can be validated without exposing a server, asks garm itself, and says what a start
+// would do. It leaves nothing behind.
 func (a *app) check(inv invocation) int {
 	s, warnings, err := settings.Read(cmdCheck, inv.flags, a.env)
 	p, planErr := boot.Look(s, a.env)

@@ -37,8 +37,8 @@ type invocation struct {
 	word bool
 	// printOnly: garm's arguments make it print and end (-version).
 	printOnly bool
-	// subcommand: args begin with a word of garm's own (admin list, of garms after v0.2.1), for which
-	// there is no server to initialise.
+	// subcommand: args begin with a word of garm's own (admin list, of garms after v0.2.1), for which there is no
+	// server to initialise.
 	subcommand bool
 	// Of healthcheck.
 	live   bool
@@ -60,9 +60,8 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// parse reads the command line (without the program's name). Our reserved
-// words come first; a dash belongs to garm, as in the upstream image; any
-// other word is a program to supervise.
+// parse reads the command line (without the program's name). Our reserved words come first; a dash belongs to garm, as
+// in the upstream image; any other word is a program to supervise.
 func parse(args []string) (invocation, error) {
 	if len(args) == 0 {
 		return invocation{command: cmdRun}, nil
@@ -206,9 +205,8 @@ func (f *flagValue) String() string     { return "" }
 func (f *flagValue) Set(v string) error { f.into[f.name] = v; return nil }
 func (f *flagValue) IsBoolFlag() bool   { return f.toggle }
 
-// forGarm takes out of garm's arguments what concerns us too: the config,
-// which we read and pass on with two dashes, since one dash ends with garm
-// v0.2; and the flags that only print.
+// forGarm takes out of garm's arguments what concerns us too: the config, which we read and pass on with two dashes,
+// since one dash ends with garm v0.2; and the flags that only print.
 func forGarm(inv invocation, args []string) (invocation, error) {
 	if inv.flags == nil {
 		inv.flags = map[string]string{}

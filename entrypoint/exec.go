@@ -26,8 +26,8 @@ func (a *app) exec(inv invocation) int {
 // subcommandUmask is the default of GARM_UMASK: `garm admin list` makes a database where none is.
 const subcommandUmask = 0o077
 
-// garmAlone lets garm do what its arguments ask for, such as printing its version: supervised, and nothing else. It gets
-// none of our secrets; a umask below 0 is ours.
+// garmAlone lets garm do what its arguments ask for, such as printing its version: supervised, and nothing else. It
+// gets none of our secrets; a umask below 0 is ours.
 func (a *app) garmAlone(inv invocation, umask int) int {
 	binary, set := a.env.Get("GARM_BINARY")
 	if !set || binary == "" {

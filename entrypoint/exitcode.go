@@ -6,8 +6,8 @@ import (
 	"garm-entrypoint/entrypoint/initializer"
 )
 
-// Exit codes of our own; garm's codes and 128+N for signal N pass through.
-// The numbers are those of sysexits(3) and of the shell (126, 127).
+// Exit codes of our own; garm's codes and 128+N for signal N pass through. The numbers are those of sysexits(3) and of
+// the shell (126, 127).
 const (
 	exitOK          = 0
 	exitUnhealthy   = 1

@@ -19,15 +19,13 @@ func main() { mainthread.Run(process) }
 
 // process is the whole program, to its exit.
 func process() {
-	// Neither garm nor its providers may read the password in our environ
-	// or memory, root in a container's default capabilities included: that
-	// takes CAP_SYS_PTRACE then (prctl(2), ptrace(2)).
+	// Neither garm nor its providers may read the password in our environ or memory, root in a container's default
+	// capabilities included: that takes CAP_SYS_PTRACE then (prctl(2), ptrace(2)).
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		fmt.Fprintln(supervisor.LogWriter(2), "garm-entrypoint: cannot protect the memory of this process:", err)
 	}
 	lines := linequeue.New(supervisor.LogWriter(2))
-	// Libraries must not write past it: package os would end us where nobody
-	// reads any more.
+	// Libraries must not write past it: package os would end us where nobody reads any more.
 	log.SetOutput(lines)
 	os.Stdout, os.Stderr = nil, nil
 	a := app{

@@ -155,7 +155,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Twins: whoever noted that it sends a creation keeps the oldest of what came into being at once, and deletes the others.
+// Twins: whoever noted that it sends a creation keeps the oldest of what came into being at once, and deletes the
+// others.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	at := func(clock string) string { return `,"created_at":"2026-12-07T` + clock + `Z"` }

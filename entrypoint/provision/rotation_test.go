@@ -13,8 +13,8 @@ import (
 	"garm-entrypoint/entrypoint/provision"
 )
 
-// A secret whose file changes is sent, once, and it alone; one that does not, is not. Its place and the form it is named
-// in mean nothing.
+// A secret whose file changes is sent, once, and it alone; one that does not, is not. Its place and the form it is
+// named in mean nothing.
 func TestSecretRotation(t *testing.T) {
 	t.Parallel()
 	s, f := startServer(t, pinned(t)), newForge(t)

@@ -7,8 +7,8 @@ import (
 	"garm-entrypoint/entrypoint/provision"
 )
 
-// Values reach garm as they stand in the file, to the last character and digit, and what comes back in another spelling is
-// no difference.
+// Values reach garm as they stand in the file, to the last character and digit, and what comes back in another spelling
+// is no difference.
 func TestValuesUnchanged(t *testing.T) {
 	t.Parallel()
 	printable := ""

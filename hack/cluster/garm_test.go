@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// login logs in as the admin of the Secret, by the Service's address, and returns
-// the controller's id.
+// login logs in as the admin of the Secret, by the Service's address, and returns the controller's id.
 func (s *space) login(scheme string) string {
 	s.t.Helper()
 	var id string

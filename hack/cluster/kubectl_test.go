@@ -22,16 +22,15 @@ import (
 
 const commandTimeout = 6 * time.Minute
 
-// space is a namespace with a copy of the repository's examples, where commands
-// are typed as a reader does.
+// space is a namespace with a copy of the repository's examples, where commands are typed as a reader does.
 type space struct {
 	t    *testing.T
 	name string
 	dir  string
 }
 
-// newSpace makes a copy of the examples without anybody's secrets. The namespace
-// is made by the commands that readers are told, or by ready.
+// newSpace makes a copy of the examples without anybody's secrets. The namespace is made by the commands that readers
+// are told, or by ready.
 func newSpace(t *testing.T, name string) *space {
 	t.Helper()
 	s := &space{t: t, name: name, dir: t.TempDir()}
@@ -64,8 +63,8 @@ func (s *space) ready(flags ...string) {
 	s.sh("kubectl label namespace garm pod-security.kubernetes.io/enforce=restricted")
 }
 
-// makeVolume offers the claim a directory of the node. It is open to all, as test
-// clusters make it: hostPath knows no fsGroup.
+// makeVolume offers the claim a directory of the node. It is open to all, as test clusters make it: hostPath knows no
+// fsGroup.
 func (s *space) makeVolume() {
 	s.t.Helper()
 	dir := s.t.TempDir()
@@ -132,8 +131,7 @@ func (s *space) sh(line string) string {
 	return out
 }
 
-// writeCertificate makes tls.crt and tls.key for the Service's name, where the
-// commands are typed.
+// writeCertificate makes tls.crt and tls.key for the Service's name, where the commands are typed.
 func (s *space) writeCertificate() {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// TestNetwork shows what one node without an enforcing network plugin can show: the
-// Service's name and address lead to garm for another pod under the restricted
-// standard, only while the pod is ready; the NetworkPolicy is accepted and selects
-// it. That the policy keeps anybody out cannot be seen here.
+// TestNetwork shows what one node without an enforcing network plugin can show: the Service's name and address lead to
+// garm for another pod under the restricted standard, only while the pod is ready; the NetworkPolicy is accepted and
+// selects it. That the policy keeps anybody out cannot be seen here.
 func TestNetwork(t *testing.T) {
 	s := newSpace(t, "garm-network")
 	s.typeHead("base").nth(t, 1)
@@ -44,9 +43,8 @@ func (s *space) endpoint() string {
 		`-o 'jsonpath={.items[0].endpoints[0].addresses[0]} {.items[0].endpoints[0].conditions.ready}'`)
 }
 
-// TestOperator applies the operator's overlay where its release has made its account
-// and certificate. Its image cannot be had: what is seen is garm's pod, and that the
-// operator's own pod waits for garm and then goes on to that image.
+// TestOperator applies the operator's overlay where its release has made its account and certificate. Its image cannot
+// be had: what is seen is garm's pod, and that the operator's own pod waits for garm and then goes on to that image.
 func TestOperator(t *testing.T) {
 	s := newSpace(t, "garm-operator-system")
 	s.ready()

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// nodeName is the node's name, nodeAddress its address, which no other machine has: it is seen in its own namespace only.
+	// nodeName is the node's name, nodeAddress its address, which no other machine has: it is seen in its own namespace
+	// only.
 	nodeName    = "node"
 	nodeAddress = "10.97.0.1"
 
@@ -32,10 +33,9 @@ type Node struct {
 	parts    []*process // in the order of their start
 }
 
-// Start starts a node in the namespaces that it finds itself in. programs is the
-// directory that build.sh prints, dir one for its files on a disk, cgroup the
-// name of a control group that exists. The caller stops the node, also when Start
-// fails.
+// Start starts a node in the namespaces that it finds itself in. programs is the directory that build.sh prints, dir
+// one for its files on a disk, cgroup the name of a control group that exists. The caller stops the node, also when
+// Start fails.
 func Start(ctx context.Context, programs, dir, cgroup string) (*Node, error) {
 	n := &Node{programs: programs, dir: dir, cgroup: cgroup}
 	for _, step := range []func(context.Context) error{

@@ -21,8 +21,8 @@ const (
 
 var errNotReady = errors.New("it is not")
 
-// variants are all that can be applied by its own commands alone. The operator's
-// needs the operator's release: see TestOperator.
+// variants are all that can be applied by its own commands alone. The operator's needs the operator's release: see
+// TestOperator.
 func variants(t *testing.T) []string {
 	t.Helper()
 	heads, err := filepath.Glob("../../examples/kubernetes/overlays/*/kustomization.yaml")
@@ -58,8 +58,8 @@ func commands(t *testing.T, variant string) []string {
 	return lines
 }
 
-// typeHead types the commands of a kustomization's head, and before them those of
-// base that they take for granted. It returns the watcher of the pod.
+// typeHead types the commands of a kustomization's head, and before them those of base that they take for granted. It
+// returns the watcher of the pod.
 func (s *space) typeHead(variant string) *watcher {
 	s.t.Helper()
 	lines := commands(s.t, variant)
@@ -89,9 +89,8 @@ func (s *space) typeHead(variant string) *watcher {
 	return pods
 }
 
-// TestOverlays applies each kustomization as its head says, waits until the pod is
-// ready, and logs in. Then the pod is replaced some times: the admin and the
-// controller stay, and each is soon ready.
+// TestOverlays applies each kustomization as its head says, waits until the pod is ready, and logs in. Then the pod is
+// replaced some times: the admin and the controller stay, and each is soon ready.
 func TestOverlays(t *testing.T) {
 	for _, variant := range variants(t) {
 		t.Run(filepath.Base(variant), func(t *testing.T) {

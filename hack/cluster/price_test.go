@@ -13,8 +13,8 @@ import (
 // probesMeasured is how many health checks the price of one is the mean of.
 const probesMeasured = 20
 
-// TestProbePrice measures what one exec probe costs the node in CPU time: in the pod,
-// and in containerd, its shims and the runc processes that these have waited for.
+// TestProbePrice measures what one exec probe costs the node in CPU time: in the pod, and in containerd, its shims and
+// the runc processes that these have waited for.
 func TestProbePrice(t *testing.T) {
 	s := newSpace(t, "garm-price")
 	s.typeHead("base").nth(t, 1)
@@ -57,8 +57,7 @@ func podCPU(t *testing.T, container string) time.Duration {
 	return time.Duration(number(t, strings.Fields(string(usage))[1])) * time.Microsecond
 }
 
-// runtimeCPU is the CPU time of containerd and its shims, and of their children
-// that have ended.
+// runtimeCPU is the CPU time of containerd and its shims, and of their children that have ended.
 func runtimeCPU(t *testing.T) time.Duration {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -14,8 +14,7 @@ var machineSysctls = []string{
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes",
 }
 
-// makeRoom prepares the namespaces: directories, sysctls, and an interface that
-// carries the node's address.
+// makeRoom prepares the namespaces: directories, sysctls, and an interface that carries the node's address.
 func (n *Node) makeRoom(context.Context) error {
 	if err := ownNamespaces(); err != nil {
 		return err

@@ -53,8 +53,7 @@ conf_dir = %q
 	return n.await(ctx, "containerd", func() error { return run("ctr", "--address", containerdSocket, "version") })
 }
 
-// Import gives the node an image from an archive of docker save, under the name
-// by which manifests know it.
+// Import gives the node an image from an archive of docker save, under the name by which manifests know it.
 func (n *Node) Import(archive, name string) error {
 	before, err := n.images()
 	if err != nil {
@@ -172,8 +171,7 @@ func (n *Node) nodeReady(ctx context.Context) error {
 // condition is one of an object's status.
 type condition struct{ Type, Status, Reason, Message string }
 
-// startNetwork starts what leads Services' addresses to pods, and their names to
-// addresses.
+// startNetwork starts what leads Services' addresses to pods, and their names to addresses.
 func (n *Node) startNetwork(ctx context.Context) error {
 	// Limits of connections are the machine's, and may not be set from here.
 	if _, err := n.launch("kube-proxy", "--kubeconfig="+n.Kubeconfig(), "--proxy-mode=iptables", "--cluster-cidr="+podRange,

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestTLSWithoutUseTLS applies overlays/tls to a config.toml that has garm serve plain
-// HTTP. The pod is never ready, and the cluster says why. make-secret.sh says how to
-// mend it; then it is ready, with the secrets as they were.
+// TestTLSWithoutUseTLS applies overlays/tls to a config.toml that has garm serve plain HTTP. The pod is never ready,
+// and the cluster says why. make-secret.sh says how to mend it; then it is ready, with the secrets as they were.
 func TestTLSWithoutUseTLS(t *testing.T) {
 	s := newSpace(t, "garm-plain")
 	s.writeCertificate()

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// life is when a pod was seen to be made and to become ready. The times in the
-// pod's own status are whole seconds.
+// life is when a pod was seen to be made and to become ready. The times in the pod's own status are whole seconds.
 type life struct {
 	uid         string
 	made, ready time.Time

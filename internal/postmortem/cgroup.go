@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// cgroupDirs returns where the control group of this process is mounted that the controller belongs to, the innermost directory first, as
-// far up as can be seen; v2 tells which version's file names hold there. root is "/", or where a test keeps its files. See cgroups(7).
+// cgroupDirs returns where the control group of this process is mounted that the controller belongs to, the innermost
+// directory first, as far up as can be seen; v2 tells which version's file names hold there. root is "/", or where a
+// test keeps its files. See cgroups(7).
 func cgroupDirs(root, controller string) (dirs []string, v2 bool) {
 	groups, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	mounts, _ := os.ReadFile(filepath.Join(root, "proc/self/mountinfo"))
@@ -22,7 +23,8 @@ func cgroupDirs(root, controller string) (dirs []string, v2 bool) {
 		if !ok {
 			continue
 		}
-		// A container without a namespace of its own for control groups sees its group's full name, and a mount whose root is that group.
+		// A container without a namespace of its own for control groups sees its group's full name, and a mount whose
+		// root is that group.
 		rest, below := strings.CutPrefix(path, strings.TrimSuffix(within, "/"))
 		if !below || rest != "" && rest[0] != '/' {
 			rest = ""
@@ -55,8 +57,8 @@ func groupPath(groups, controller string) (path string, v2 bool) {
 	return path, v2
 }
 
-// parseMount reads a line of /proc/self/mountinfo: the mount's root within the hierarchy, and where it is mounted. ok is false for others
-// than the one asked for.
+// parseMount reads a line of /proc/self/mountinfo: the mount's root within the hierarchy, and where it is mounted. ok
+// is false for others than the one asked for.
 func parseMount(line, controller string, v2 bool) (root, at string, ok bool) {
 	before, after, found := strings.Cut(strings.TrimSpace(line), " - ")
 	fields, kind := strings.Fields(before), strings.Fields(after)

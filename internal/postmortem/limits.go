@@ -21,7 +21,8 @@ const (
 type Limits struct {
 	// Pids and Memory (bytes) are the smallest of the control group and those above it, as far as can be seen.
 	Pids, Memory uint64
-	// PidsRefused and OOMKills are how often the control group refused a fork, and had a process killed for its memory, so far.
+	// PidsRefused and OOMKills are how often the control group refused a fork, and had a process killed for its memory,
+	// so far.
 	PidsRefused, OOMKills uint64
 	// Files is RLIMIT_NOFILE.
 	Files uint64
@@ -29,8 +30,8 @@ type Limits struct {
 	Processes uint64
 }
 
-// ReadLimits reads those of this process, whose children share them; Files is the hard limit, since Go raises the soft one of its own
-// process. See FilesOf.
+// ReadLimits reads those of this process, whose children share them; Files is the hard limit, since Go raises the soft
+// one of its own process. See FilesOf.
 func ReadLimits() Limits {
 	l := readCgroup("/")
 	l.Files, l.Processes = math.MaxUint64, math.MaxUint64
@@ -79,8 +80,8 @@ func (l Limits) Small() []string {
 	return append(l.smallCounts(), l.smallMemory()...)
 }
 
-// Causes lists what may have ended a process with that signal (0: it ended with a status): each cause with its cure. The kernel answers
-// memory with SIGKILL; a fork or an open that it refuses ends a process by its own decision.
+// Causes lists what may have ended a process with that signal (0: it ended with a status): each cause with its cure.
+// The kernel answers memory with SIGKILL; a fork or an open that it refuses ends a process by its own decision.
 func (l Limits) Causes(signal syscall.Signal) []string {
 	if signal != unix.SIGKILL {
 		return l.smallCounts()

@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS with no more plugins than a cluster needs for the
-// names of its Services. With all of them, it is built for minutes.
+// Command coredns is CoreDNS with no more plugins than a cluster needs for the names of its Services. With all of them,
+// it is built for minutes.
 package main
 
 import (
