@@ -25,12 +25,15 @@ KUBE := examples/kubernetes/test
 # So is a node of a real Kubernetes.
 NODE := hack/cluster
 
+# So is the stand-in for Gitea's runner.
+FORGE := examples/gitea/test
+
 ifeq ($(filter $(BASE),auto public local),)
 $(error BASE is "$(BASE)": it must be auto, public or local)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-local stop image build sbom release test test-image test-kubernetes test-bare test-cluster test-short test-versions test-chaos bench lint clean
+.PHONY: help run run-local stop image build sbom release test test-image test-kubernetes test-bare test-cluster test-forge test-short test-versions test-chaos bench lint clean
 
 help: ## shows this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +89,11 @@ test-bare: ## runs make run and make test where none of hack/packages is install
 test-cluster: ## applies examples/kubernetes on one node of a real Kubernetes, in namespaces of its own
 	@hack/cluster/test.sh
 
+# Gitea is built from its module once per machine, some seven minutes, and kept in ~/.cache/garm-entrypoint-tests.
+test-forge: ## takes examples/gitea the whole way: a Gitea, runners that are containers, jobs that run
+	@hack/need.sh test forge
+	go -C $(FORGE) test -v -timeout 60m ./...
+
 test-short: ## runs the tests that need neither Docker nor a garm server
 	go test -race -short ./...
 	go -C $(KUBE) test -short ./...
@@ -107,7 +115,8 @@ lint: ## gofmt, go vet, staticcheck, and shellcheck where it is installed
 	go tool staticcheck ./...
 	go -C $(KUBE) vet ./...
 	go -C $(NODE) vet ./...
-	@staticcheck=$$(go tool -n staticcheck) && for module in $(KUBE) $(NODE); do \
+	go -C $(FORGE) vet ./...
+	@staticcheck=$$(go tool -n staticcheck) && for module in $(KUBE) $(NODE) $(FORGE); do \
 		echo "staticcheck ./... in $$module" && (cd "$$module" && "$$staticcheck" ./...) || exit 1; done
 	@if command -v shellcheck >/dev/null; then shellcheck -x $$(git ls-files '*.sh') examples/provider/garm-provider-example .ci/run; else echo "shellcheck is not installed: skipped"; fi
 

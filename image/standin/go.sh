@@ -11,7 +11,7 @@ need go "the stand-in for the Go image is the host's toolchain"
 list_modules() {
 	for arch in amd64 arm64; do
 		CGO_ENABLED=0 GOOS=linux GOARCH=$arch \
-			go list -deps -f '{{with .Module}}{{.Path}} {{.Version}}{{end}}' ./entrypoint "$@" || return
+			go list -deps -f '{{with .Module}}{{.Path}} {{.Version}}{{end}}' ./entrypoint ./examples/provider/docker "$@" || return
 	done
 }
 
