@@ -182,16 +182,31 @@ func (p *provider) GetInstance(ctx context.Context, name string) (params.Provide
 	return instance, nil
 }
 
+// The engine goes on with a creation whose provider was killed: one that is not there yet may come, for this long on an
+// engine that is not overloaded. What comes later, ListInstances finds.
+const (
+	settleFor  = 2 * time.Second
+	settleStep = 200 * time.Millisecond
+)
+
 // DeleteInstance removes a runner. That it is gone already is fine.
 func (p *provider) DeleteInstance(ctx context.Context, name string) error {
-	c, err := p.find(ctx, name)
-	if common.ResolveErrorToExitCode(err) == common.ExitCodeNotFound {
-		return nil
+	for until := time.Now().Add(settleFor); ; {
+		c, err := p.find(ctx, name)
+		switch {
+		case err == nil:
+			return p.engine.remove(ctx, c.ID)
+		case common.ResolveErrorToExitCode(err) != common.ExitCodeNotFound:
+			return err
+		case !time.Now().Before(until):
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(settleStep):
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return p.engine.remove(ctx, c.ID)
 }
 
 // ListInstances returns a pool's runners. One that has ended is not listed but removed: a runner is for one job, and
