@@ -23,7 +23,7 @@ node=
 # leave removes all that is not gone with the namespaces.
 leave() {
 	[ -z "$node" ] || wait "$node" 2>/dev/null || true
-	docker image rm --force "$image" "$image-next" "$image-pause" >/dev/null 2>&1 || true
+	docker image rm --force --no-prune "$image" "$image-next" "$image-pause" >/dev/null 2>&1 || true
 	find /sys/fs/cgroup -depth -type d -path "*/$name*" -exec rmdir {} + 2>/dev/null || true
 	rm -rf --one-file-system "$dir"
 }
