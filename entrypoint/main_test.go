@@ -23,6 +23,12 @@ func TestMain(m *testing.M) {
 	// main.go imports the signal trap, which takes this process its Ctrl-C.
 	sigtrap.Signals.Release()
 	if mode := os.Getenv(fakeVariable); mode != "" {
+		// On a busy machine the fake may be asked to stop before it is here: that signal is in the trap then.
+		for mode == "silent" && sigtrap.Signals.Waiting() {
+			if next, _ := sigtrap.Signals.Next(); next.Signal == syscall.SIGTERM {
+				os.Exit(0)
+			}
+		}
 		os.Exit(fakeGarm(mode))
 	}
 	os.Exit(m.Run())
