@@ -37,7 +37,7 @@ done
 if kill -0 "$pid" 2>/dev/null; then
 	password="cat $dir/admin-password"
 	[ -z "${GARM_PASSWORD:-}${GARM_PASSWORD_FILE:-}" ] || password="the one given in GARM_PASSWORD or GARM_PASSWORD_FILE"
-	cat <<-EOT
+	cat <<-EOT || true # Ctrl-C while it prints ends it, and not us
 
 		garm is ready.
 		  URL       http://127.0.0.1:9997
