@@ -18,6 +18,8 @@ type Settings struct {
 
 	FirstBoot, StateDir string
 
+	JWTSecret, DatabasePassphrase string
+
 	StartTimeout, StopTimeout, WatchInterval, APITimeout time.Duration
 
 	Provision         string
