@@ -27,12 +27,9 @@ const (
 //go:embed config.toml.tmpl
 var configTemplate string
 
-// Omit names the secrets that a config is to do without, since they are given elsewhere.
-type Omit struct{ JWTSecret, Passphrase bool }
-
 // DefaultConfig makes garm's config for a first start: new random secrets, the database in dir (an absolute path), the
-// API on every address. Each call gives other secrets, less those omitted. It fails for a dir that garm or TOML cannot express.
-func DefaultConfig(dir string, omit Omit) ([]byte, error) {
+// API on every address. Each call gives other secrets. It fails for a dir that garm or TOML cannot express.
+func DefaultConfig(dir string) ([]byte, error) {
 	file := filepath.Join(dir, DatabaseFile)
 	switch {
 	case !filepath.IsAbs(dir):
@@ -42,19 +39,12 @@ func DefaultConfig(dir string, omit Omit) ([]byte, error) {
 	case strings.Contains(dir, "?"):
 		return nil, fmt.Errorf("cannot put the database in %q: garm takes what follows a question mark for options", dir)
 	}
-	template := configTemplate
-	if omit.JWTSecret {
-		template = strings.Replace(template, "secret = @JWT_SECRET@", "# GARM_JWT_SECRET holds it.\n#secret = \"\"", 1)
-	}
-	if omit.Passphrase {
-		template = strings.Replace(template, "passphrase = @PASSPHRASE@", "# GARM_DATABASE_PASSPHRASE holds it.\n#passphrase = \"\"", 1)
-	}
 	// One pass: nothing that is filled in is looked at again.
 	return []byte(strings.NewReplacer(
 		"@JWT_SECRET@", quote(randomText(secretLength)),
 		"@PASSPHRASE@", quote(randomText(passphraseLength)),
 		"@DB_FILE@", quote(file),
-	).Replace(template)), nil
+	).Replace(configTemplate)), nil
 }
 
 // randomText is n letters and digits, each with equal chance. Among them no quoting is ever needed.

@@ -105,7 +105,7 @@ func TestDefaultConfigQuotesAnyPath(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{"", "relative", "/latin1\xe9", "/what?"} {
-		if _, err := image.DefaultConfig(dir, image.Omit{}); err == nil {
+		if _, err := image.DefaultConfig(dir); err == nil {
 			t.Errorf("%q: no error", dir)
 		}
 	}
@@ -132,7 +132,7 @@ func TestDefaultConfigStartsGarm(t *testing.T) {
 
 func defaultConfig(t *testing.T, dir string) []byte {
 	t.Helper()
-	data, err := image.DefaultConfig(dir, image.Omit{})
+	data, err := image.DefaultConfig(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,8 @@ func (b *Boot) Run() (int, error) {
 			return code, err
 		}
 	}
-	g, err := b.startReal()
+	b.log.Info("starting garm", slog.String("binary", b.command.Path), slog.String("config", b.plan.config.Path))
+	g, err := b.start(b.command, b.plan.config.BaseURL())
 	if err != nil {
 		return 0, b.notStarted(err)
 	}
@@ -57,7 +58,6 @@ func (b *Boot) initialise(ctx context.Context, g *garm) error {
 	case ctx.Err() != nil:
 		return nil
 	case err == nil:
-		b.keepFingerprints()
 		b.proven()
 		if !b.guardProven {
 			b.sayAdmin(result)

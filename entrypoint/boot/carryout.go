@@ -29,7 +29,7 @@ func (p *Plan) carryOut() error {
 
 // tidy removes the temporary files that a killed start left behind. Where we may not look, we cannot have left any.
 func (p *Plan) tidy() error {
-	err := errors.Join(durable.RemoveStale(p.config.Path), p.secrets.Tidy())
+	err := durable.RemoveStale(p.config.Path)
 	if p.keeper.Path() != "" {
 		err = errors.Join(err, p.keeper.Tidy(), p.mark.Tidy())
 	}

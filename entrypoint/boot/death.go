@@ -40,10 +40,8 @@ func (p *Plan) cureOfDeath(g *garm, status supervisor.Status) string {
 	causes := limits.Causes(status.Signal())
 	if status.Signal() != unix.SIGKILL {
 		causes = append(causes, p.diskCauses()...)
-		for _, cause := range []string{p.portCause(g), p.passphraseCause(g)} {
-			if cause != "" {
-				causes = append(causes, cause)
-			}
+		if cause := p.portCause(g); cause != "" {
+			causes = append(causes, cause)
 		}
 	}
 	return strings.Join(append(causes, p.lastWords()), "; ")

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"os"
+	"slices"
 	"time"
 
 	"garm-entrypoint/entrypoint/initializer"
@@ -54,7 +56,16 @@ func (b *Boot) startGuarded(address netip.AddrPort) (*garm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.startOn(config, b.plan.config.URLAt(address.String()))
+	r, err := pipeOf(config)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	cmd := b.command
+	cmd.Files = []*os.File{r}
+	cmd.Args = slices.Clone(cmd.Args)
+	cmd.Args[slices.Index(cmd.Args, "--config")+1] = pipedConfig
+	return b.start(cmd, b.plan.config.URLAt(address.String()))
 }
 
 // initialiseGuarded returns errProven when the server is initialised, another error for what must not go on, and nil
@@ -84,7 +95,6 @@ func (b *Boot) initialiseGuarded(ctx context.Context, g *garm) error {
 		b.guardProven, b.token = true, i.Token()
 		b.sayAdmin(result)
 		b.sayController(result)
-		b.keepFingerprints()
 		b.proven()
 	case errors.As(err, &mismatch) && !b.plan.newDatabase:
 		// It has an admin, so there is nothing to guard. What is wrong is said when the real one serves, if we are to

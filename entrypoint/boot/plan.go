@@ -28,12 +28,8 @@ type Plan struct {
 	// has not been proven yet.
 	newDatabase bool
 	mark        state.Mark
-	// fingerprints of garm's secrets as a proven server had them; nil: none are kept, or they cannot be read.
-	secrets         state.SecretsFile
-	fingerprints    *state.Fingerprints
-	fingerprintsErr error
-	keeper          *state.Keeper
-	password        string
+	keeper      *state.Keeper
+	password    string
 	// makePassword: one has to be generated before garm starts.
 	makePassword bool
 	want         initializer.Controller
@@ -68,14 +64,8 @@ func Look(s settings.Settings, env settings.Environment) (*Plan, error) {
 	} else if dir := p.stateDir(); dir != "" {
 		p.mark = state.NewMark(dir)
 	}
-	faults = append(faults, p.planSecrets())
-	if _, err := os.Stat(filepath.Dir(pipedConfig)); err != nil {
-		switch {
-		case len(p.config.LaidOver) > 0:
-			faults = append(faults, fmt.Errorf("cannot hand garm its secrets without /proc: mount it, or write them into %s", p.config.Path))
-		case p.guarded():
-			faults = append(faults, fmt.Errorf("cannot guard the first boot without /proc, through which garm gets its config: mount it, or set GARM_FIRST_BOOT=%s", settings.FirstBootOpen))
-		}
+	if _, err := os.Stat(filepath.Dir(pipedConfig)); err != nil && p.guarded() {
+		faults = append(faults, fmt.Errorf("cannot guard the first boot without /proc, through which garm gets its config: mount it, or set GARM_FIRST_BOOT=%s", settings.FirstBootOpen))
 	}
 	return p, errors.Join(faults...)
 }
@@ -83,8 +73,7 @@ func Look(s settings.Settings, env settings.Environment) (*Plan, error) {
 // readConfig reads garm's config or prepares one.
 func (p *Plan) readConfig() error {
 	path := p.settings.Config
-	over := garmconfig.Secrets{JWT: p.settings.JWTSecret, Passphrase: p.settings.DatabasePassphrase}
-	config, err := garmconfig.LoadWith(path, over)
+	config, err := garmconfig.Load(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		p.config = config
 		return err
@@ -94,16 +83,16 @@ func (p *Plan) readConfig() error {
 		return fmt.Errorf("cannot read %s: it is a link to nowhere", path)
 	}
 	database := filepath.Join(dir, image.DatabaseFile)
-	if _, err := os.Lstat(database); err == nil && over.Passphrase == "" {
+	if _, err := os.Lstat(database); err == nil {
 		return fmt.Errorf("cannot generate %s: %s exists, and a new passphrase would make it unreadable; restore the config that belongs to it, or move the database away", path, database)
 	}
 	if err := durable.Writable(dir); err != nil {
 		return fmt.Errorf("cannot generate %s, which does not exist (set GARM_CONFIG to the path of an existing one): %w", path, err)
 	}
-	if p.generated, err = image.DefaultConfig(dir, image.Omit{JWTSecret: over.JWT != "", Passphrase: over.Passphrase != ""}); err != nil {
+	if p.generated, err = image.DefaultConfig(dir); err != nil {
 		return fmt.Errorf("cannot generate %s: %w", path, err)
 	}
-	p.config, err = garmconfig.ParseWith(path, p.generated, over)
+	p.config, err = garmconfig.Parse(path, p.generated)
 	return err
 }
 

@@ -72,7 +72,7 @@ func clashes(d *provision.Declared, want initializer.Controller) []error {
 
 // garmsEnvironment is ours without our secrets, those that provision files name included.
 func (p *Plan) garmsEnvironment(env settings.Environment) settings.Environment {
-	env = env.WithoutSecrets()
+	env = env.Without("GARM_PASSWORD")
 	if p.declared != nil {
 		for _, name := range p.declared.SecretVariables {
 			env = env.Without(name)

@@ -87,7 +87,6 @@ func (p *Plan) announce(log *slog.Logger) {
 	if p.generated != nil {
 		log.Info("generated garm's config, which did not exist", slog.String("path", p.config.Path))
 	}
-	p.saySecrets(log)
 	for _, w := range p.Warnings() {
 		log.Warn(w)
 	}

@@ -33,9 +33,6 @@ type Config struct {
 	// Only Load looks for them.
 	Warnings []string
 
-	// LaidOver names the variables whose secrets the file lacks: garm cannot be started on the file alone then.
-	LaidOver []string
-
 	root table // the whole file, to derive others from
 }
 
@@ -45,15 +42,12 @@ type Config struct {
 //
 // Nothing is refused with which garm v0.2.1 would serve, save a log_file that cannot be written (garm then serves and
 // logs nothing anywhere), and, while the database is new, a placeholder of a template that nobody filled in.
-func Load(path string) (*Config, error) { return LoadWith(path, Secrets{}) }
-
-// LoadWith is Load for a config that these secrets are laid over.
-func LoadWith(path string, over Secrets) (*Config, error) {
+func Load(path string) (*Config, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	config, faults := parse(path, data, over)
+	config, faults := parse(path, data)
 	if config != nil {
 		config.checkFiles(faults)
 		config.checkProviders(faults)
@@ -63,25 +57,17 @@ func LoadWith(path string, over Secrets) (*Config, error) {
 	return result(config, faults)
 }
 
-// Read is Load without a look at the other files or for the secrets: enough to reach a server that runs already, whoever
-// asks.
+// Read is Load without a look at the other files: enough to reach a server that runs already, whoever asks.
 func Read(path string) (*Config, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	config, faults := parse(path, data, Secrets{})
-	faults.forgive("jwt_auth.secret", "database.passphrase")
-	return result(config, faults)
+	return Parse(path, data)
 }
 
-// Parse is Load for a config that was read already, without a look at other files; path is for messages.
-func Parse(path string, data []byte) (*Config, error) { return ParseWith(path, data, Secrets{}) }
-
-// ParseWith is Parse for a config that these secrets are laid over.
-func ParseWith(path string, data []byte, over Secrets) (*Config, error) {
-	return result(parse(path, data, over))
-}
+// Parse is Read for a config that was read already; path is for messages.
+func Parse(path string, data []byte) (*Config, error) { return result(parse(path, data)) }
 
 func result(config *Config, faults *faults) (*Config, error) {
 	if err := faults.err(); err != nil {

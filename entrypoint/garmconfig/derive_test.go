@@ -62,7 +62,7 @@ provider_executable = "/none"
 
 func TestLoopback(t *testing.T) {
 	check := func(t *testing.T, addr netip.AddrPort) {
-		config, _ := parse("c.toml", []byte(rich), Secrets{})
+		config, _ := parse("c.toml", []byte(rich))
 		out, err := config.Loopback(addr)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestLoopbackInAnotherZone(t *testing.T) {
 }
 
 func TestLoopbackFindsKeysInAnyCase(t *testing.T) {
-	config, _ := parse("c.toml", []byte("[ApiServer]\nBind = \"0.0.0.0\"\nPORT = 1\nx = 2\n[apiserver]\nbind = \"::\"\n[[PROVIDER]]\n[[provider]]"), Secrets{})
+	config, _ := parse("c.toml", []byte("[ApiServer]\nBind = \"0.0.0.0\"\nPORT = 1\nx = 2\n[apiserver]\nbind = \"::\"\n[[PROVIDER]]\n[[provider]]"))
 	out, err := config.Loopback(loopback)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("apiserver = {bind = '::', tls = {}}\nprovider = []\nx = [{a = [[]]}, {}]")
 	f.Fuzz(func(t *testing.T, document string) {
 		_, err := Parse("c.toml", []byte(document))
-		config, faults := parse("c.toml", []byte(document), Secrets{})
+		config, faults := parse("c.toml", []byte(document))
 		if (err == nil) != (len(faults.list) == 0) {
 			t.Fatal(err, faults.list)
 		}
@@ -130,7 +130,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		derived, faults := parse("c.toml", out, Secrets{})
+		derived, faults := parse("c.toml", out)
 		if derived == nil {
 			t.Fatalf("%v in\n%s", faults.list, out)
 		}
@@ -173,12 +173,12 @@ func normal(value any) any {
 func TestTrial(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{rich, "[Database]\nBackend = \"mysql\"\n", ""} {
-		config, _ := parse("config.toml", []byte(text), Secrets{})
+		config, _ := parse("config.toml", []byte(text))
 		data, err := config.Trial(loopback, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		trial, _ := parse("trial", data, Secrets{})
+		trial, _ := parse("trial", data)
 		if trial.Bind != "127.0.0.1" || trial.Port != 1234 || trial.Backend != "sqlite3" || trial.SQLiteFile != dir+"/trial.db" ||
 			trial.LogFile != TrialLog(dir) || trial.LogLevel != "info" {
 			t.Errorf("%+v", trial)

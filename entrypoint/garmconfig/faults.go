@@ -53,11 +53,6 @@ func (f *faults) has(key string) bool {
 	return slices.ContainsFunc(f.list, func(other fault) bool { return other.key == key })
 }
 
-// forgive drops what is wrong with some keys.
-func (f *faults) forgive(keys ...string) {
-	f.list = slices.DeleteFunc(f.list, func(one fault) bool { return slices.Contains(keys, one.key) })
-}
-
 // label sets what a reader calls a key, and all below it.
 func (f *faults) label(key, label string) {
 	if f.labels == nil {

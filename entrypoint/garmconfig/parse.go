@@ -15,15 +15,14 @@ const passphraseBytes = 32
 
 // parse applies the rules that the text alone decides, in the order of garm v0.2.1 (config.Config.Validate). The config
 // is nil when data is not TOML.
-func parse(path string, data []byte, over Secrets) (*Config, *faults) {
+func parse(path string, data []byte) (*Config, *faults) {
 	faults := &faults{path: path}
 	root := decode(data, faults)
 	if root == nil && len(faults.list) > 0 {
 		return nil, faults
 	}
 	config := &Config{Path: path, root: root}
-	config.overlay(over, faults)
-	top := section{table: config.root, faults: faults}
+	top := section{table: root, faults: faults}
 	config.parseAPIServer(top.sub("apiserver"))
 	config.parseDatabase(top.sub("database"))
 	config.parseDefault(top.sub("default"))
@@ -113,7 +112,7 @@ func (c *Config) parseDefault(s section) {
 
 func parseJWT(s section) {
 	if s.text("secret") == "" {
-		s.faults.add("jwt_auth.secret", "is missing: set it to a long random string, or set GARM_JWT_SECRET")
+		s.faults.add("jwt_auth.secret", "is missing: set it to a long random string")
 	}
 	// garm takes text or a number here, of which only 0 is a duration.
 	value, ok := s.get("time_to_live")

@@ -108,7 +108,7 @@ func TestParseFaults(t *testing.T) {
 		{`"DIR/garm.db"`, `""`, `database.sqlite3.db_file is missing: set it to an absolute path`},
 		{`"DIR/garm.db"`, `"garm.db"`, `database.sqlite3.db_file "garm.db" must be an absolute path`},
 		{`"https://garm.example.com/webhooks"`, `"` + canary + `"`, `default.webhook_url is not a URL: write it like https://garm.example.com/...`},
-		{`secret = "` + canary + `"`, ``, `jwt_auth.secret is missing: set it to a long random string, or set GARM_JWT_SECRET`},
+		{`secret = "` + canary + `"`, ``, `jwt_auth.secret is missing: set it to a long random string`},
 		{`time_to_live = "24h"`, ``, `jwt_auth.time_to_live is missing, garm has no default: set it to "24h" or more`},
 		{`"24h"`, `"1d"`, `jwt_auth.time_to_live is not a duration: write it like "24h"`},
 		{`"24h"`, `24`, `jwt_auth.time_to_live is not a duration: write it like "24h"`},

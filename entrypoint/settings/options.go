@@ -41,10 +41,8 @@ type Option struct {
 	Default, Shown string
 	// File: the form X_FILE exists.
 	File bool
-	// Secret: no flag, since argv is public.
+	// Secret: no flag, since argv is public, and empty is a fault.
 	Secret bool
-	// Filled: empty is a fault.
-	Filled bool
 	// Use lists the commands that take it, with blanks between them.
 	Use  string
 	Help string
@@ -99,7 +97,7 @@ var Options = []Option{
 	{Variable: "GARM_USERNAME", Default: "admin", File: true, Use: useAll,
 		Help:  "the admin: letters and digits, at most 64 bytes (garm's rule)",
 		store: func(s *Settings, v string) { s.Username = v }},
-	{Variable: "GARM_PASSWORD", Shown: "generated", File: true, Secret: true, Filled: true, Use: useAll,
+	{Variable: "GARM_PASSWORD", Shown: "generated", File: true, Secret: true, Use: useAll,
 		Help:  "his password: at most 72 bytes, strong by garm's verdict; a generated one is kept in GARM_STATE_DIR/admin-password",
 		store: func(s *Settings, v string) { s.Password = v }},
 	{Variable: "GARM_EMAIL", Default: "admin@localhost", File: true, Use: useInit,
@@ -136,7 +134,7 @@ var Options = []Option{
 		Help:  "guarded: garm runs on a loopback address only until it is initialised, and is then started on its real address; open: at once on its real address, where whoever comes first becomes admin; auto: guarded when the database is new",
 		store: func(s *Settings, v string) { s.FirstBoot = v }},
 	{Variable: "GARM_STATE_DIR", kind: path, Shown: "directory of the sqlite file", Use: useAll,
-		Help:  "where what must be kept is kept: the generated password, the mark first-boot until the first proof, what provisioning remembers, and fingerprints of garm's secrets that are given by variable",
+		Help:  "where what must be kept is kept: the generated password, the mark first-boot until the first proof, and what provisioning remembers",
 		store: func(s *Settings, v string) { s.StateDir = v }},
 	{Variable: "GARM_START_TIMEOUT", kind: span, Default: "5m", Use: useOwn + " " + CmdInit,
 		Help:  "from garm's start to initialised; 0: never give up",
@@ -165,12 +163,6 @@ var Options = []Option{
 	{Variable: "GARM_PROVISION_PRUNE", kind: toggle, Default: "false", Use: useInit + " " + CmdPlan + " " + CmdApply,
 		Help:  "true: what is owned and no longer declared is deleted",
 		store: func(s *Settings, v string) { s.ProvisionPrune = isTrue(v) }},
-	{Variable: "GARM_JWT_SECRET", Shown: "as config.toml says", File: true, Secret: true, Use: useOwn,
-		Help:  "garm's jwt secret, for a config that holds none; both, and different: an error",
-		store: func(s *Settings, v string) { s.JWTSecret = v }},
-	{Variable: "GARM_DATABASE_PASSPHRASE", Shown: "as config.toml says", File: true, Secret: true, Use: useOwn,
-		Help:  "the database's passphrase, exactly 32 bytes, for a config that holds none; both, and different: an error",
-		store: func(s *Settings, v string) { s.DatabasePassphrase = v }},
 	{Variable: "GARM_UMASK", kind: octal, Default: "0077", Use: useOwn,
 		Help:  "for garm, which would create its database world-readable",
 		store: func(s *Settings, v string) { s.Umask = umask(v) }},

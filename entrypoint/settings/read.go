@@ -60,7 +60,7 @@ func (o Option) value(flags map[string]string, env Environment) (string, error) 
 		return value, nil
 	}
 	value, set := env.Get(o.Variable)
-	if o.Filled && set && value == "" {
+	if o.Secret && set && value == "" {
 		return "", fmt.Errorf("cannot use %s: it is empty; unset it to have one generated", o.Variable)
 	}
 	file := ""

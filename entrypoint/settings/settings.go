@@ -18,8 +18,6 @@ type Settings struct {
 
 	FirstBoot, StateDir string
 
-	JWTSecret, DatabasePassphrase string
-
 	StartTimeout, StopTimeout, WatchInterval, APITimeout time.Duration
 
 	Provision         string

@@ -88,14 +88,14 @@ func TestSettingsStore(t *testing.T) {
 		"GARM_CALLBACK_URL": "http://c", "GARM_WEBHOOK_URL": "http://w", "GARM_AGENT_URL": "http://a",
 		"GARM_SERVER": "http://s", "GARM_SERVER_CA": "/ca", "GARM_FIRST_BOOT": "open", "GARM_STATE_DIR": "/s",
 		"GARM_START_TIMEOUT": "1s", "GARM_STOP_TIMEOUT": "2s", "GARM_WATCH_INTERVAL": "3s", "GARM_API_TIMEOUT": "4s",
-		"GARM_CLI_PROFILE": "false", "GARM_UMASK": "0027", "GARM_JWT_SECRET": "j", "GARM_DATABASE_PASSPHRASE": "d", "GARM_LOG_LEVEL": "debug", "GARM_LOG_FORMAT": "json",
+		"GARM_CLI_PROFILE": "false", "GARM_UMASK": "0027", "GARM_LOG_LEVEL": "debug", "GARM_LOG_FORMAT": "json",
 		"GARM_PROVISION": "/p", "GARM_PROVISION_INTERVAL": "6s", "GARM_PROVISION_DRIFT": "heal", "GARM_PROVISION_PRUNE": "true",
 	}
 	want := Settings{
 		Config: "/c", Binary: "/b", Username: "u", Password: "p", Email: "e@localhost", FullName: "n", BaseURL: "http://base",
 		MetadataURL: "http://m", CallbackURL: "http://c", WebhookURL: "http://w", AgentURL: "http://a", StateDir: "/s",
 		StartTimeout: time.Second, StopTimeout: 2 * time.Second, WatchInterval: 3 * time.Second, APITimeout: 4 * time.Second,
-		Umask: 0o027, JWTSecret: "j", DatabasePassphrase: "d", LogLevel: "debug", LogFormat: "json",
+		Umask: 0o027, LogLevel: "debug", LogFormat: "json",
 		Provision: "/p", ProvisionInterval: 6 * time.Second, ProvisionDrift: DriftHeal, ProvisionPrune: true,
 	}
 	var env []string
