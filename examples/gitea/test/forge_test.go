@@ -22,8 +22,8 @@ const (
 	poolFile     = "provision.d/gitea.toml"
 	patience     = 3 * time.Minute
 	buildTime    = 40 * time.Minute
-	// reapTime bounds how long garm v0.2.1 takes to miss a runner whose end it did not hear of: it looks away from one for five minutes.
-	reapTime = 15 * time.Minute
+	// reapTime bounds how long garm v0.2.1 takes to miss a runner whose end it did not hear of: it compares with the forge every five minutes.
+	reapTime = 12 * time.Minute
 )
 
 // forge is the example, up and running in a directory of its own.

@@ -15,7 +15,7 @@ import (
 func TestForge(t *testing.T) {
 	f := newForge(t)
 	took := f.eventually("a webhook", func() bool { return f.hooks() == 1 })
-	t.Logf("from up to the webhook: %v", took)
+	t.Logf("the webhook was there %v after compose up returned", took)
 	f.idle()
 
 	t.Log("jobs")
@@ -27,7 +27,7 @@ func TestForge(t *testing.T) {
 	f.gone(first)
 
 	f.edit("min_idle_runners = 1", "min_idle_runners = 0")
-	f.eventually("the changed pool", func() bool { return strings.Contains(f.compose("logs", "garm"), "pool small of repository acme/hello") })
+	f.eventually("the changed pool", func() bool { return f.said("provisioned: updated", "pool small of repository acme/hello") })
 	for range f.containers() { // those made before the change serve one job each
 		_, id := f.push("echo again")
 		f.green(id)
@@ -110,9 +110,14 @@ func (f *forge) rotate() {
 	if now, err := os.ReadFile(path); err != nil || string(now) == string(old) {
 		f.t.Fatalf("setup.sh left the token as it was: %v", err)
 	}
-	f.eventually("the new token's use", func() bool {
-		said := f.compose("logs", "--no-color", "garm")
-		return strings.Contains(said, "credentials gitea") && strings.Contains(said, "updated")
+	f.eventually("the new token's use", func() bool { return f.said("provisioned: updated", "credentials gitea") })
+}
+
+// said reports whether garm's log has a line with all these words.
+func (f *forge) said(words ...string) bool {
+	f.t.Helper()
+	return slices.ContainsFunc(strings.Split(f.compose("logs", "--no-color", "garm"), "\n"), func(line string) bool {
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) })
 	})
 }
 

@@ -230,11 +230,11 @@ func TestLostController(t *testing.T) {
 	before := newGarm(t, fmt.Sprintf("owner = %q\n", owner))
 	lost, foreign := before.create(1), newGarm(t, "owner = \"somebody else\"\n").create(1)
 	after := newGarm(t, fmt.Sprintf("owner = %q\n", owner))
-	after.create(1)
+	name := after.create(1)
 	testgarm.Eventually(t, time.Minute, "the lost runner's end", func() bool {
 		return dockertest.Must(t, "inspect", "--format", "{{.State.Status}}", lost) == "exited"
 	})
-	after.create(2)
+	after.mustRun(0, "DeleteInstance", name)
 	if exists(lost) || !exists(foreign) {
 		t.Errorf("the lost runner exists: %v; that of another owner: %v", exists(lost), exists(foreign))
 	}

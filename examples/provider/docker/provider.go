@@ -189,8 +189,12 @@ const (
 	settleStep = 200 * time.Millisecond
 )
 
-// DeleteInstance removes a runner. That it is gone already is fine.
+// DeleteInstance removes a runner. That it is gone already is fine. It cleans up after a lost controller too: that one's
+// busy runners have ended since they were asked to, and a pool may make no more runners.
 func (p *provider) DeleteInstance(ctx context.Context, name string) error {
+	if err := p.endLost(ctx, p.place(ctx).owner); err != nil {
+		return fmt.Errorf("cannot clean up after the controller before this one: %w", err)
+	}
 	for until := time.Now().Add(settleFor); ; {
 		c, err := p.find(ctx, name)
 		switch {
