@@ -2,6 +2,7 @@ package image_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,8 +14,30 @@ import (
 
 // prepareProvision puts a forge of the test's where the example has its user name his own, and writes the token as he would.
 func prepareProvision(t *testing.T, work string) {
-	host := mustDocker(t, "network", "inspect", "--format", "{{(index .IPAM.Config 0).Gateway}}", "bridge")
-	rewrite(t, filepath.Join(work, "provision.d/forge.toml"), "https://gitea.example.com", fmt.Sprintf("http://%s:%d", host, testgarm.Forge(t)))
+	forge := fmt.Sprintf("http://%s:%d", bridgeAddress(t), testgarm.Forge(t))
+	rewrite(t, filepath.Join(work, "provision.d/forge.toml"), "https://gitea.example.com", forge)
+}
+
+// bridgeAddress returns the address by which containers reach this machine: that of the engine's bridge. The engine itself does not say it
+// before it was started a second time (Docker 20.10: no gateway in "docker network inspect bridge").
+func bridgeAddress(t *testing.T) string {
+	t.Helper()
+	name := mustDocker(t, "network", "inspect", "--format", `{{index .Options "com.docker.network.bridge.name"}}`, "bridge")
+	bridge, err := net.InterfaceByName(name)
+	if err != nil {
+		t.Fatalf("bridge %q: %v", name, err)
+	}
+	addresses, err := bridge.Addrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range addresses {
+		if ip, _, err := net.ParseCIDR(address.String()); err == nil && ip.To4() != nil {
+			return ip.String()
+		}
+	}
+	t.Fatalf("bridge %q has no IPv4 address: %v", name, addresses)
+	return ""
 }
 
 // rewrite changes a file as an editor does: it puts another in its place.
